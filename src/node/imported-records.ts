@@ -68,10 +68,6 @@ export class ImportedRecords {
     }
   }
 
-  forget(record: SigningRecord): void {
-    rmSync(this.#file(record), { force: true });
-  }
-
   #file(record: SigningRecord): string {
     return join(this.#folder, `taken-${idOfRecord(record).slice(0, ID_DIGITS)}`);
   }

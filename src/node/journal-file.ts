@@ -3,7 +3,8 @@
  * `record` returns, so after a restart the node knows the newest header that each delegate signed. There are three
  * kinds of lines for a delegate. The first kind holds a signed header. The second kind holds a time before which the
  * delegate may have signed headers that are not in the journal. The third kind records that the delegate moved to
- * another node, and is valid until the next line of the delegate. A fourth kind of line holds the identity of the
+ * another node, and is valid until the next signed header, or until a line that says that the delegate has returned. A
+ * fourth kind of line holds the identity of the
  * journal file (`file-identity.ts`). The identity is the inode number and the birth time of the file. A copy of the
  * file contains the same line, but has another inode number or birth time, so the node recognises the copy. If a backup
  * is written into the existing journal file, the identity of the file does not change. The fingerprint
@@ -27,6 +28,7 @@ import {
   isFileIdentity,
   learn,
   lineOf,
+  NOT_MOVED,
   type Entry,
   type FileIdentity,
   type Known,
@@ -51,6 +53,22 @@ export interface JournalFile extends FolderJournal {
    * @param atS time of the move: Unix time in whole seconds
    */
   move(publicKeys: readonly PublicKey[], atS: number): void;
+  /**
+   * Adds what an imported record says about delegates, and ends earlier moves of these delegates. All lines are written
+   * together, and are on the disk when `take` returns. After an error, the journal is unchanged. A power cut during the
+   * write may leave only some of the lines. They do not let a delegate sign earlier than all lines would.
+   *
+   * @param isComplete true if the journal then has the newest header of each of its delegates. A journal that was a
+   *   copy then counts as an original.
+   */
+  take(delegates: readonly TakenDelegate[], isComplete?: boolean): void;
+}
+
+/** What an import writes about a delegate. */
+export interface TakenDelegate {
+  readonly publicKey: PublicKey;
+  readonly last?: SignedHeader;
+  readonly heldSinceS: number;
 }
 
 const SPARE_LINES_MAX = 20_000;
@@ -197,6 +215,23 @@ class FileJournal implements JournalFile {
 
   move(publicKeys: readonly PublicKey[], atS: number): void {
     this.#write(...publicKeys.map((delegate) => ({ delegate, movedAtS: atS })));
+  }
+
+  take(delegates: readonly TakenDelegate[], isComplete = false): void {
+    const lines = delegates.flatMap(({ publicKey, last, heldSinceS }): readonly Entry[] => {
+      const hold = { delegate: publicKey, heldSinceS };
+      if (last === undefined) {
+        const isMoved = this.movedAtS(publicKey) !== undefined;
+        return isMoved ? [hold, { delegate: publicKey, movedAtS: NOT_MOVED }] : [hold];
+      }
+      const header = entryWith(publicKey, last);
+      return heldSinceS > last.timestamp ? [hold, header] : [header, hold];
+    });
+    const isIdentityKept = this.#isIdentityRecorded || (this.isCopied && !isComplete);
+    this.#write(...lines, ...(isIdentityKept ? [] : [identityOf(this.#descriptor)]));
+    if (isIdentityKept) return;
+    this.#isIdentityRecorded = true;
+    this.#renewFingerprint();
   }
 
   recordFileIdentity(): void {

@@ -39,21 +39,31 @@ export type Entry = DelegateEntry | FileIdentity;
 export type DelegateEntry =
   | (SignedHeader & { readonly delegate: PublicKey })
   | { readonly delegate: PublicKey; readonly heldSinceS: number }
+  /** `NOT_MOVED` instead of a time says that the delegate has returned. */
   | { readonly delegate: PublicKey; readonly movedAtS: number }
   | { readonly delegate: PublicKey; readonly firstBlockId: string };
 
+/** Value of `movedAtS` in a line that ends an earlier move of the delegate. */
+export const NOT_MOVED = 0;
+
 /**
- * Adds the value in a line about a delegate to `known`. If `known` contains a time `movedAtS` from an earlier line of
- * the delegate, the function removes this time, because that line is valid only until the next line of the delegate.
+ * Adds the value in a line about a delegate to `known`. A line with a signed header ends an earlier move of the
+ * delegate: the node signs or imports a header only for a delegate that has returned. A line with `heldSinceS` does not
+ * end a move, because a node can find that its journal is a copy while the delegate forges on another node.
  */
 export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void {
-  const { movedAtS: _, ...before } = known.get(entry.delegate) ?? {};
+  const before = known.get(entry.delegate) ?? {};
   if ('heldSinceS' in entry) known.set(entry.delegate, { ...before, heldSinceS: entry.heldSinceS });
   else if ('firstBlockId' in entry) known.set(entry.delegate, { ...before, firstBlockId: entry.firstBlockId });
-  else if ('movedAtS' in entry) known.set(entry.delegate, { ...before, movedAtS: entry.movedAtS });
   else {
-    const { delegate, ...last } = entry;
-    known.set(delegate, { ...before, last });
+    const { movedAtS: _, ...rest } = before;
+    if ('movedAtS' in entry) {
+      const move = entry.movedAtS === NOT_MOVED ? {} : { movedAtS: entry.movedAtS };
+      known.set(entry.delegate, { ...rest, ...move });
+    } else {
+      const { delegate, ...last } = entry;
+      known.set(delegate, { ...rest, last });
+    }
   }
 }
 

@@ -12,7 +12,7 @@ import { ProtocolError } from '../primitives/errors.ts';
 import type { ChainParams } from '../protocol/params.ts';
 import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
-import type { JournalFile } from './journal-file.ts';
+import type { JournalFile, TakenDelegate } from './journal-file.ts';
 import { isSignedHeader } from './journal-lines.ts';
 
 export interface SigningRecord {
@@ -137,36 +137,44 @@ export function checkNetwork(
 }
 
 /**
- * Adds the content of a record to a journal. If the record and the journal both have a header of a delegate, the
- * journal gets the later header. In this header, the function raises `maxHeightPrevoted` and
+ * Returns what an import of the record writes to the journal (`JournalFile.take`). If the record and the journal both
+ * have a header of a delegate, the journal gets the later header. In this header, the function raises `maxHeightPrevoted` and
  * `maxHeightPreviouslyForged` to the values of the earlier header, if those values are higher. If the height of the
  * earlier header is greater than the height of the later header, the function also raises `maxHeightPreviouslyForged`
  * to at least the height of the earlier header.
  *
- * The function also sets the time before which signatures of the delegate may be unknown (`heldSinceS`):
+ * The result also has the time before which signatures of the delegate may be unknown (`heldSinceS`):
  * - A copy (`isCopy`) may lack later signatures, so the time is `nowS`.
  * - Otherwise, the time is 0 if the record has a header of the delegate, and either has no `heldSinceS` of the delegate
  *   or has a `heldSinceS` that is not later than the header. In this case, the header is the newest header that the
  *   delegate signed.
  * - In all other cases, the time is the later one of `heldSinceS` in the record and `heldSinceS` in the journal.
  *
+ * @param record a record of the network of the journal (`checkNetwork`)
  * @param nowS present chain time in whole seconds
- * @throws ProtocolError in the same cases as `checkNetwork` and the writes of the journal
  */
-export function takeOver(
-  journal: JournalFile,
-  record: SigningRecord,
-  { networkIdentifier }: Pick<ChainParams, 'networkIdentifier'>,
-  nowS: number,
-): void {
-  checkNetwork(record, { networkIdentifier });
-  for (const { publicKey, last, heldSinceS } of record.delegates) {
-    const merged = mergedHeader(journal.last(publicKey), last);
-    if (merged !== undefined) journal.record(publicKey, merged);
-    const isWhole = last !== undefined && (heldSinceS ?? 0) <= last.timestamp;
-    const unknownBeforeS = isWhole ? 0 : Math.max(heldSinceS ?? 0, journal.heldSinceS(publicKey) ?? 0);
-    journal.hold(publicKey, record.isCopy ? nowS : unknownBeforeS);
-  }
+export function takenOf(journal: JournalFile, record: SigningRecord, nowS: number): readonly TakenDelegate[] {
+  return record.delegates.map((delegate) => {
+    const { publicKey, heldSinceS = 0 } = delegate;
+    const last = mergedHeader(journal.last(publicKey), delegate.last);
+    const unknownBeforeS = isWhole(delegate) ? 0 : Math.max(heldSinceS, journal.heldSinceS(publicKey) ?? 0);
+    return {
+      publicKey,
+      ...(last === undefined ? {} : { last }),
+      heldSinceS: record.isCopy ? nowS : unknownBeforeS,
+    };
+  });
+}
+
+/** True if the record has the newest signed header of each delegate of the journal. */
+export function coversAllOf(journal: JournalFile, { isCopy, delegates }: SigningRecord): boolean {
+  const whole = new Set(delegates.filter(isWhole).map(({ publicKey }) => publicKey));
+  return !isCopy && journal.delegates().every((publicKey) => whole.has(publicKey));
+}
+
+/** True if the record has the newest header that the delegate signed before the export. */
+function isWhole({ last, heldSinceS = 0 }: DelegateRecord): boolean {
+  return last !== undefined && heldSinceS <= last.timestamp;
 }
 
 function mergedHeader(one: SignedHeader | undefined, other: SignedHeader | undefined): SignedHeader | undefined {

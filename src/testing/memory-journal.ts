@@ -50,7 +50,7 @@ export class MemorySigningJournal implements FolderJournal {
   }
 
   delegates(): readonly PublicKey[] {
-    return [...this.#last.keys()];
+    return [...new Set([...this.#last.keys(), ...this.#heldSinceS.keys()])];
   }
 
   recordFileIdentity(): void {

@@ -16,12 +16,14 @@ import { syncBuiltinESMExports } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { forgingExport } from '../../src/cli/commands/forging-record.ts';
+import { forgingExport, forgingImport } from '../../src/cli/commands/forging-record.ts';
 import { WatermarkedJournal } from '../../src/engine/forge/watermarked-journal.ts';
 import { findNetworkDirectory, loadNetwork } from '../../src/config/network.ts';
 import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
+import { recordOfText, textOfRecord } from '../../src/node/signing-record.ts';
 import { WatermarkFiles } from '../../src/node/watermark-files.ts';
 import { SILENT } from '../../src/ports/observer.ts';
+import { ProtocolError } from '../../src/primitives/errors.ts';
 import { CLI_ENTRY, isProblemLine, runCli } from '../support/cli.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 import type { Untyped } from '../support/untyped.ts';
@@ -299,7 +301,9 @@ test.serial('a record that returns to the folder of its export is complete there
   const exported = readFileSync(file);
   t.regex((await run('import', file)).stdout, /this node may sign for them now/);
   writeFileSync(file, exported);
-  t.regex((await run('import', file)).stdout, /this node may sign for them now/);
+  const again = await run('import', file);
+  t.regex(again.stdout, /; it was imported into \S+devnet at 20\S+Z, so nothing was changed\n$/);
+  t.regex(readFileSync(file, 'utf8'), /"isCopy": true/);
   rmSync(dataDirectory, { recursive: true });
   writeFileSync(file, exported);
   t.regex((await run('import', file)).stdout, /so it counts as a copy/);
@@ -381,10 +385,11 @@ function machine(t: ExecutionContext) {
         journal.close();
       }
     },
-    run: (command: 'export' | 'import', file: string, name: string) =>
-      runCli(['forging', command, join(folder, file), '--network', 'devnet', '--data-dir', join(folder, name)], {
-        env,
-      }),
+    run: (command: 'export' | 'import', file: string, name: string, ...more: readonly string[]) =>
+      runCli(
+        ['forging', command, join(folder, file), '--network', 'devnet', '--data-dir', join(folder, name), ...more],
+        { env },
+      ),
     isCopy: (file: string): boolean => JSON.parse(readFileSync(join(folder, file), 'utf8')).isCopy,
   };
 }
@@ -521,18 +526,19 @@ test.serial('a data folder inside another data folder is refused, and the record
   t.is((await run('import', 'record.json', 'data')).code, 0);
 });
 
-/** Lets the file system refuse an operation until the end of the test. */
+/** Lets the file system refuse an operation until the end of the test, or until a call of the returned function. */
 function failing<K extends 'fsyncSync' | 'renameSync'>(
   t: ExecutionContext,
   name: K,
   isRefused: (call: number) => boolean,
-) {
+): () => void {
   const original = fs[name] as (...args: unknown[]) => void;
   let calls = 0;
-  t.teardown(() => {
+  const restore = (): void => {
     Object.assign(fs, { [name]: original });
     syncBuiltinESMExports();
-  });
+  };
+  t.teardown(restore);
   Object.assign(fs, {
     [name]: (...args: unknown[]) => {
       calls += 1;
@@ -541,6 +547,7 @@ function failing<K extends 'fsyncSync' | 'renameSync'>(
     },
   });
   syncBuiltinESMExports();
+  return restore;
 }
 
 function exportedFolder(t: ExecutionContext) {
@@ -561,8 +568,9 @@ function exportedFolder(t: ExecutionContext) {
 
 test.serial('an export leaves no record if this node can still sign', (t) => {
   const { folder, file, moved } = exportedFolder(t);
-  // The first two flushes are those of the record and of its folder. The journal cannot be flushed.
-  failing(t, 'fsyncSync', (call) => call > 2);
+  // The first three flushes are those of the record, of its folder, and of the folder of the journal. The line in the
+  // journal cannot be flushed.
+  failing(t, 'fsyncSync', (call) => call === 4);
   const flags = { network: 'devnet', dataDir: join(folder, 'from') };
   const error = t.throws(() => forgingExport(file, flags), { code: 'JOURNAL_WRITE_FAILED' });
   t.regex(error?.message ?? '', /; the record was not exported$/);
@@ -575,10 +583,169 @@ test.serial('a record that could not be completed after the end of signing count
   failing(t, 'renameSync', (call) => call > 0);
   const flags = { network: 'devnet', dataDir: join(folder, 'from') };
   const error = t.throws(() => forgingExport(file, flags), { code: 'SIGNING_RECORD_UNWRITABLE' });
-  t.regex(error?.message ?? '', /it counts as a copy, .* this node does not sign for its delegates any more$/);
+  t.regex(error?.message ?? '', /if it counts as a copy, .* this node does not sign for its delegates any more$/);
   t.regex(readFileSync(file, 'utf8'), /"isCopy": true/);
   t.true(moved().every((time) => time !== undefined));
 });
+
+/** Whether the node of a data folder may sign for the delegate A without a wait. */
+function maySign({ withNode }: Pick<ReturnType<typeof machine>, 'withNode'>, name: string): boolean {
+  let may = false;
+  withNode(name, (journal) => {
+    const last = journal.last(A);
+    may = last !== undefined && (journal.heldSinceS(A) ?? 0) <= last.timestamp && journal.movedAtS(A) === undefined;
+  });
+  return may;
+}
+
+for (const isKept of [false, true]) {
+  for (const failed of ['fsyncSync', 'renameSync'] as const) {
+    test.serial(
+      `an import${isKept ? ' of a copy' : ''} that fails at any ${failed} lets at most one node sign without a wait`,
+      async (t) => {
+        let isReached = true;
+        let failedCall = 0;
+        while (isReached) {
+          failedCall += 1;
+          const here = machine(t);
+          const { folder, run, isCopy } = here;
+          here.withNode('from', (journal) => journal.record(A, HEADER));
+          await run('export', 'record.json', 'from', ...(isKept ? ['--keep'] : []));
+          isReached = false;
+          const restore = failing(t, failed, (call) => {
+            isReached ||= call === failedCall;
+            return call === failedCall;
+          });
+          const config = join(folder, 'config.json5');
+          writeFileSync(config, `{ forging: { watermarkFolder: '${join(folder, 'signed')}' } }`);
+          try {
+            forgingImport(join(folder, 'record.json'), { network: 'devnet', dataDir: join(folder, 'into'), config });
+            // The user follows the advice of an import that could not mark the file.
+            if (!isCopy('record.json')) rmSync(join(folder, 'record.json'));
+          } catch (error) {
+            t.true(error instanceof ProtocolError, String(error));
+          }
+          restore();
+          rmSync(join(folder, 'signed'), { recursive: true, force: true });
+          await run('import', 'record.json', 'third');
+          const signers = ['from', 'into', 'third'].filter((name) => maySign(here, name));
+          t.true(signers.length <= 1, `call ${failedCall}: ${signers.join(', ')}`);
+          if (isKept) t.deepEqual(signers, ['from']);
+        }
+        t.true(failedCall > 1);
+      },
+    );
+  }
+}
+
+test.serial('an import that fails before it marks the record can be repeated as a first import', async (t) => {
+  const { folder, withNode, run } = machine(t);
+  withNode('from', (journal) => journal.record(A, HEADER));
+  await run('export', 'record.json', 'from');
+  // The flush of the line in the journal fails.
+  const restore = failing(t, 'fsyncSync', (call) => call === 2);
+  t.throws(() => forgingImport(join(folder, 'record.json'), { network: 'devnet', dataDir: join(folder, 'into') }), {
+    code: 'JOURNAL_WRITE_FAILED',
+  });
+  restore();
+  t.regex((await run('import', 'record.json', 'into')).stdout, /this node may sign for them now/);
+});
+
+test.serial('an old file of a record changes nothing in the folder that imported the record before', async (t) => {
+  const here = machine(t);
+  const { folder, withNode, watermarks, run } = here;
+  const copied = (from: string, to: string) => {
+    rmSync(join(folder, to), { recursive: true, force: true });
+    cpSync(join(folder, from), join(folder, to), { recursive: true });
+  };
+  withNode('from', (journal) => journal.record(A, HEADER));
+  await run('export', 'record.json', 'from');
+  copied('record.json', 'old.json');
+  await run('import', 'record.json', 'data');
+  withNode('data', (journal) => journal.record(A, { ...HEADER, blockId: '18', height: 8, timestamp: 80 }));
+  for (const name of ['data', 'signed']) copied(name, `${name}-backup`);
+  // The delegate is exported, and the old folder is restored. The watermark shows the export.
+  copied('old.json', 'again.json');
+  await run('export', 'next.json', 'data');
+  copied('data-backup', 'data');
+  t.regex((await run('import', 'again.json', 'data')).stdout, /so nothing was changed/);
+  t.false(maySign(here, 'data'));
+  t.not(watermarks.read(A)?.movedAtS, undefined);
+  // The folder and the watermarks are restored together, with and without a start of the node before the import.
+  for (const isStarted of [false, true]) {
+    for (const name of ['data', 'signed']) copied(`${name}-backup`, name);
+    if (isStarted) t.false(maySign(here, 'data'));
+    copied('old.json', 'again.json');
+    t.regex((await run('import', 'again.json', 'data')).stdout, /so nothing was changed/);
+    t.false(maySign(here, 'data'), isStarted ? 'started' : 'not started');
+  }
+});
+
+test.serial('a copied folder that imports the newest record of all its delegates is no copy any more', async (t) => {
+  const { folder, withNode, run } = machine(t);
+  withNode('from', (journal) => journal.record(A, HEADER));
+  cpSync(join(folder, 'from'), join(folder, 'into'), { recursive: true });
+  cpSync(join(folder, 'from'), join(folder, 'other'), { recursive: true });
+  withNode('from', (journal) => journal.record(A, { ...HEADER, blockId: '18', height: 8, timestamp: 80 }));
+  await run('export', 'record.json', 'from');
+  rmSync(join(folder, 'signed'), { recursive: true });
+  t.regex((await run('import', 'record.json', 'into')).stdout, /this node may sign for them now/);
+  withNode('into', (journal) => t.deepEqual([journal.last(A)?.height, journal.heldSinceS(A)], [8, 0]));
+});
+
+test.serial('a copied folder whose record has more delegates than the imported one stays a copy', async (t) => {
+  const { folder, withNode, run } = machine(t);
+  withNode('from', (journal) => journal.record(A, HEADER));
+  withNode('old', (journal) => {
+    journal.record(A, HEADER);
+    journal.record(B, HEADER);
+  });
+  cpSync(join(folder, 'old'), join(folder, 'into'), { recursive: true });
+  await run('export', 'record.json', 'from');
+  rmSync(join(folder, 'signed'), { recursive: true });
+  await run('import', 'record.json', 'into');
+  withNode('into', (journal) => t.is(journal.heldSinceS(B), 500));
+});
+
+test.serial('the file of an import of a copy makes a later import of the same record a copy', async (t) => {
+  const { folder, withNode, run } = machine(t);
+  withNode('from', (journal) => journal.record(A, HEADER));
+  await run('export', 'record.json', 'from');
+  cpSync(join(folder, 'record.json'), join(folder, 'left.json'));
+  const text = JSON.parse(readFileSync(join(folder, 'record.json'), 'utf8'));
+  const marked = recordOfText(readFileSync(join(folder, 'record.json'), 'utf8'), 'record.json');
+  writeFileSync(join(folder, 'record.json'), textOfRecord({ ...marked, isCopy: true }));
+  t.false(text.isCopy);
+  t.regex((await run('import', 'record.json', 'into')).stdout, /it is a copy/);
+  t.regex((await run('import', 'left.json', 'other')).stdout, /so it counts as a copy/);
+});
+
+test.serial('an export with --keep says for which delegates the node continues to sign', async (t) => {
+  const { withNode, run } = machine(t);
+  withNode('data', (journal) => journal.record(A, HEADER));
+  t.regex((await run('export', 'one.json', 'data', '--keep')).stderr, /; this node continues to sign\n/);
+  await run('export', 'two.json', 'data');
+  withNode('data', (journal) => journal.record(B, HEADER));
+  const { stderr } = await run('export', 'three.json', 'data', '--keep');
+  t.regex(stderr, /; this node signs for 1 of them no longer until the record is imported here again; delegates of/);
+});
+
+test.serial(
+  'an export whose JSON cannot be printed says that the record was written and the signing ended',
+  async (t) => {
+    const { folder, withNode } = machine(t);
+    withNode('data', (journal) => journal.record(A, HEADER));
+    const full = openSync('/dev/full', 'w');
+    const args = ['forging', 'export', join(folder, 'record.json'), '--json', '--network', 'devnet'];
+    const { status, stderr } = spawnSync(process.execPath, [CLI_ENTRY, ...args, '--data-dir', join(folder, 'data')], {
+      env: { ...process.env, BLOOMERY_FORGING_WATERMARK_FOLDER: join(folder, 'signed') },
+      stdio: ['ignore', full, 'pipe'],
+    });
+    closeSync(full);
+    t.is(status, 1);
+    t.regex(String(stderr), /record\.json was written, and this node does not sign any more/);
+  },
+);
 
 test.serial('a damaged record, one of another network and a missing one are refused without a change', async (t) => {
   const folder = temporaryFolder(t);

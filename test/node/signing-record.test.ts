@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { openJournal, type JournalFile } from '../../src/node/journal-file.ts';
-import { moveRecord, recordOf, recordOfText, takeOver, textOfRecord } from '../../src/node/signing-record.ts';
+import { checkNetwork, moveRecord, recordOf, recordOfText, takenOf, textOfRecord } from '../../src/node/signing-record.ts';
 import type { SignedHeader } from '../../src/protocol/rules.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 
@@ -73,7 +73,7 @@ test('an exported record stays marked as moved after a restart and a rewrite, un
   const again = openJournal(file);
   t.is(again.movedAtS(A), MOVE.exportedAtS);
   t.deepEqual(again.last(A), header(7));
-  takeOver(again, recordOf(again, NETWORK, MOVE), NETWORK, 500);
+  again.take(takenOf(again, recordOf(again, NETWORK, MOVE), 500));
   t.is(again.movedAtS(A), undefined);
   t.deepEqual(again.last(A), header(7));
   again.close();
@@ -86,7 +86,7 @@ test('an import completes an empty record, but a delegate with an incomplete rec
   const into = journalIn(t);
   // The importing node already ran with the delegate A before its operator imported the signing record.
   into.hold(A, 100);
-  takeOver(into, recordOf(from, NETWORK, MOVE), NETWORK, 500);
+  into.take(takenOf(into, recordOf(from, NETWORK, MOVE), 500));
   t.deepEqual(into.last(A), header(7));
   t.is(into.heldSinceS(A), 0);
   t.is(into.last(B), undefined);
@@ -99,10 +99,10 @@ test('of two headers the later one is kept, with the highest heights of both', (
   const into = journalIn(t);
   into.record(A, header(8, { timestamp: 80 }));
   const older = recordOf(from, NETWORK, MOVE);
-  takeOver(into, older, NETWORK, 500);
+  into.take(takenOf(into, older, 500));
   const merged = header(8, { timestamp: 80, maxHeightPrevoted: 8, maxHeightPreviouslyForged: 30 });
   t.deepEqual(into.last(A), merged);
-  takeOver(into, older, NETWORK, 500);
+  into.take(takenOf(into, older, 500));
   t.deepEqual(into.last(A), merged);
 });
 
@@ -110,16 +110,36 @@ test('a copy does not count as a complete record of signatures', (t) => {
   const from = journalIn(t);
   from.record(A, header(7));
   const into = journalIn(t);
-  takeOver(into, recordOf(from, NETWORK, { ...MOVE, isCopy: true }), NETWORK, 500);
+  into.take(takenOf(into, recordOf(from, NETWORK, { ...MOVE, isCopy: true }), 500));
   t.deepEqual(into.last(A), header(7));
   t.is(into.heldSinceS(A), 500);
 });
 
-test('a record of another network is refused and changes nothing', (t) => {
+test('a delegate that was handed over stays so after a wait has begun, until a record of it is imported', (t) => {
+  const file = join(temporaryFolder(t), 'journal');
+  const journal = openJournal(file);
+  journal.hold(A, 50);
+  journal.move([A], 77);
+  journal.hold(A, 60);
+  t.deepEqual([journal.movedAtS(A), journal.heldSinceS(A)], [77, 60]);
+  const record = recordOf(journal, NETWORK, MOVE);
+  t.deepEqual(record.delegates, [{ publicKey: A, heldSinceS: 60 }]);
+  journal.close();
+  const again = openJournal(file, { spareLinesMax: 0 });
+  t.is(again.movedAtS(A), 77);
+  again.take(takenOf(again, record, 500));
+  t.deepEqual([again.movedAtS(A), again.heldSinceS(A)], [undefined, 60]);
+  again.record(B, header(1));
+  again.record(B, header(2));
+  again.close();
+  const last = openJournal(file);
+  t.teardown(() => last.close());
+  t.deepEqual([last.movedAtS(A), last.heldSinceS(A)], [undefined, 60]);
+});
+
+test('a record of another network is refused', (t) => {
   const from = journalIn(t);
   from.record(A, header(7));
-  const into = journalIn(t);
   const record = recordOf(from, NETWORK, MOVE);
-  t.throws(() => takeOver(into, record, { networkIdentifier: '22'.repeat(32) }, 500), { message: /another network/ });
-  t.is(into.last(A), undefined);
+  t.throws(() => checkNetwork(record, { networkIdentifier: '22'.repeat(32) }), { message: /another network/ });
 });

@@ -316,7 +316,7 @@ export class MemoryJournal implements FolderJournal {
   }
 
   delegates(): readonly PublicKey[] {
-    return [...this.entries.keys()];
+    return [...new Set([...this.entries.keys(), ...this.held.keys(), ...this.moved.keys()])];
   }
 
   recordFileIdentity(): void {
@@ -325,7 +325,6 @@ export class MemoryJournal implements FolderJournal {
 
   hold(publicKey: PublicKey, sinceS: number): void {
     this.held.set(publicKey, sinceS);
-    this.moved.delete(publicKey);
   }
 
   recalled(): undefined {

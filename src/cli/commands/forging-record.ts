@@ -6,11 +6,12 @@ import { readBounded, readStandardInput, whyUnreadable } from '../../config/boun
 import { journalFileOf, openJournal, type JournalFile } from '../../node/journal-file.ts';
 import {
   checkNetwork,
+  coversAllOf,
+  knowsAllOf,
   moveRecord,
   recordOf,
   recordOfText,
-  takeOver,
-  knowsAllOf,
+  takenOf,
   textOfRecord,
   type SigningRecord,
 } from '../../node/signing-record.ts';
@@ -57,11 +58,11 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
     // in the record. With `--keep`, this node signs further headers after the export. If the journal of this node is a
     // copy or was restored from a backup, the delegates may have signed later headers that are not in this journal. If
     // delegates were exported before, another node may have imported the earlier record, and may sign for them.
-    const doubt = doubtAbout(journal, watermarksIn(network, watermarkFolder));
+    const watermarks = watermarksIn(network, watermarkFolder);
+    const doubt = doubtAbout(journal, watermarks);
     const record = recordOf(journal, network.params, { exportedAtS, isCopy: isKept || doubt !== '' });
     if (record.delegates.length === 0)
       throw usageError(`${journalFile} contains no delegate: there is nothing to export`);
-    const watermarks = watermarksIn(network, watermarkFolder);
     const endSigning = (): void => {
       if (isKept) return;
       moveRecord(journal, record);
@@ -69,14 +70,25 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
     };
     if (file === '-') printRecord(record, endSigning, isKept);
     else writeRecord(file, record, endSigning);
-    const ending = isKept
-      ? 'this node continues to sign'
-      : 'this node signs for none of them until the record is imported here again';
-    if (flags.json === true) {
-      const delegates = record.delegates.map(({ publicKey }) => publicKey);
-      printJson({ file: resolve(file), network: network.name, delegates, isCopy: record.isCopy });
-    } else printStderr(`${countOf(record.delegates.length)} exported from ${dataDirectory}; ${ending}${doubt}`);
+    const ended = record.delegates.filter(({ publicKey }) => journal.movedAtS(publicKey) !== undefined).length;
+    const done = `${file === '-' ? 'the record' : file} was written${isKept ? '' : ', and this node does not sign any more'}`;
+    report(done, () => {
+      if (flags.json === true) {
+        const delegates = record.delegates.map(({ publicKey }) => publicKey);
+        printJson({ file: resolve(file), network: network.name, delegates, isCopy: record.isCopy });
+      } else {
+        const ending = endingText(ended, record.delegates.length);
+        printStderr(`${countOf(record.delegates.length)} exported from ${dataDirectory}; ${ending}${doubt}`);
+      }
+    });
   });
+}
+
+/** @param ended number of the delegates for which this node does not sign any more */
+function endingText(ended: number, count: number): string {
+  if (ended === 0) return 'this node continues to sign';
+  const whom = ended === count ? 'none of them' : `${ended} of them no longer`;
+  return `this node signs for ${whom} until the record is imported here again`;
 }
 
 /**
@@ -92,10 +104,11 @@ function doubtAbout(journal: JournalFile, watermarks: WatermarkFiles | undefined
   // then shows that the journal lacks headers, or that its delegates were exported before.
   const isBehind = delegates.some((publicKey) => {
     const watermark = watermarks?.read(publicKey);
-    return watermark !== undefined && (watermark.isCopied === true || isLater(watermark, journal.last(publicKey)));
+    return watermark !== undefined && isLater(watermark, journal.last(publicKey));
   });
   if (journal.isCopied || isBehind) return `; the file here was copied or restored and may lack lines; ${wait}`;
-  return '';
+  const isMarkCopied = delegates.some((publicKey) => watermarks?.read(publicKey)?.isCopied === true);
+  return isMarkCopied ? `; the watermarks were copied or restored, so the file here may be, too; ${wait}` : '';
 }
 
 /**
@@ -133,7 +146,7 @@ function writeRecord(file: string, record: SigningRecord, endSigning: () => void
     writeInstead(file, textOfRecord(record));
   } catch (error) {
     const message =
-      `${file}: could not be completed (${messageOf(error)}), so it counts as a copy, and a node that imports it waits as if ` +
+      `${file}: could not be completed (${messageOf(error)}): if it counts as a copy, a node that imports it waits as if ` +
       'it had no record; this node does not sign for its delegates any more';
     throw new ProtocolError('SIGNING_RECORD_UNWRITABLE', { file }, message, { cause: error });
   }
@@ -144,13 +157,13 @@ function writeRecord(file: string, record: SigningRecord, endSigning: () => void
  * before it signs than the exporting node would have waited. The first import marks the file of the record as a copy,
  * unless this process cannot write to the file. The first import also stores, on this machine, the path of the data
  * folder into which it imported the record. After the import of a copy, or after a repeated import, the node waits
- * before it signs, to make sure that no other node signs. A repeated import counts as a first import if three
+ * before it signs, to make sure that no other node signs. A repeated import changes nothing in the journal if three
  * conditions hold: the file is not marked as a copy, the data folder is the same as at the first import, and the record
  * would add nothing to the journal in this folder (`knowsAllOf`).
  *
  * @throws ProtocolError `SIGNING_RECORD_UNREADABLE`, `SIGNING_RECORD_INVALID`, `SIGNING_RECORD_OTHER`,
  *   `JOURNAL_UNREADABLE`, `JOURNAL_IN_USE` while the node runs, or errors of `locationOfNetwork` and `loadConfig`;
- *   after these errors nothing was changed
+ *   after these errors nothing was changed. `JOURNAL_WRITE_FAILED`; after this error, the record may count as a copy
  */
 export function forgingImport(file: string, flags: ForgingImportFlags): void {
   const { network, dataDirectory } = locationOfNetwork(flags);
@@ -159,29 +172,28 @@ export function forgingImport(file: string, flags: ForgingImportFlags): void {
   const record = recordOfText(readText(file, name), name);
   checkNetwork(record, network.params);
   const into = resolve(dataDirectory);
-  const { imported, isMarked } = withJournal(journalFileOf(dataDirectory), (journal) =>
-    importOnce({ journal, record, file, into, watermarkFolder }, (each) => {
-      takeOver(journal, each, network.params, epochTimeS(Date.now(), network.params));
-      const watermarks = watermarksIn(network, watermarkFolder);
-      if (each.isCopy) forgetMoves(journal, each, watermarks);
-      else markAll(journal, each, watermarks);
-      if (!journal.isCopied) journal.recordFileIdentity();
-    }),
+  const nowS = epochTimeS(Date.now(), network.params);
+  const watermarks = watermarksIn(network, watermarkFolder);
+  const { kind, before, isMarked } = withJournal(journalFileOf(dataDirectory), (journal) =>
+    importOnce({ journal, record, file, into, watermarkFolder, watermarks, nowS }),
   );
-  const ending =
-    imported !== undefined
-      ? `; it was imported into ${imported.into} at ${new Date(imported.atS * 1000).toISOString()}, so it counts as a copy, and the ` +
-        'node first makes sure that no other node signs: to move the delegates, export them there'
-      : record.isCopy
-        ? '; it is a copy, so the node first makes sure that no other node signs'
-        : '; this node may sign for them now';
+  const earlier =
+    before === undefined ? '' : `it was imported into ${before.into} at ${new Date(before.atS * 1000).toISOString()}`;
+  const ending = {
+    first: 'this node may sign for them now',
+    known: `${earlier}, so nothing was changed`,
+    copy:
+      record.isCopy || before === undefined
+        ? 'it is a copy, so the node first makes sure that no other node signs'
+        : `${earlier}, so it counts as a copy, and the node first makes sure that no other node signs: to move the ` +
+          'delegates, export them there',
+  }[kind];
   const advice = isMarked ? '' : `; ${name} could not be marked as imported: remove it, and import it nowhere else`;
   report('the record was imported', () => {
     if (flags.json === true) {
       const delegates = record.delegates.map(({ publicKey }) => publicKey);
-      const isCopy = record.isCopy || imported !== undefined;
-      printJson({ folder: dataDirectory, network: network.name, delegates, isCopy, isMarked });
-    } else printLine(`${countOf(record.delegates.length)} imported into ${dataDirectory}${ending}${advice}`);
+      printJson({ folder: dataDirectory, network: network.name, delegates, isCopy: kind === 'copy', isMarked });
+    } else printLine(`${countOf(record.delegates.length)} imported into ${dataDirectory}; ${ending}${advice}`);
   });
 }
 
@@ -193,46 +205,54 @@ interface Import {
   readonly into: string;
   /** Folder for watermarks and for `ImportedRecords`; undefined if the node stores no watermarks. */
   readonly watermarkFolder: string | undefined;
+  readonly watermarks: WatermarkFiles | undefined;
+  /** Present chain time in whole seconds. */
+  readonly nowS: number;
+}
+
+interface Imported {
+  /** Whether the record is new here (`first`), counts as a copy, or was imported into this folder before (`known`). */
+  readonly kind: 'first' | 'copy' | 'known';
+  /** The earlier import of the same record on this machine. */
+  readonly before: ImportedRecord | undefined;
+  /** Whether the file is now marked as a copy. */
+  readonly isMarked: boolean;
 }
 
 /**
- * Marks the record as imported, on this machine and in the file, and then imports the record. If the process ends
- * between these two steps, every node that imports the marked file waits before it signs. In the reverse order, the
- * process could end before it marks the record. Another node could then import the unmarked file, and two nodes could
- * sign for the same delegates.
- *
- * @returns the earlier import that makes the record count as a copy, if any; and whether the file is now marked as a
- *   copy
+ * Imports a record in three steps: imports the record as a copy, marks the record as imported (on this machine and in
+ * the file), and then ends the wait that the import of a copy causes. If the process ends or a write fails between two
+ * of these steps, there is never a node that signs without a wait while the file is not marked. The record of a first
+ * import is not lost if the first step fails, for example because the disk is full.
  */
-function importOnce(
-  { journal, record, file, into, watermarkFolder }: Import,
-  take: (record: SigningRecord) => void,
-): { readonly imported: ImportedRecord | undefined; readonly isMarked: boolean } {
-  const imports = record.isCopy || watermarkFolder === undefined ? undefined : new ImportedRecords(watermarkFolder);
+function importOnce({ journal, record, file, into, watermarkFolder, watermarks, nowS }: Import): Imported {
+  const imports = watermarkFolder === undefined ? undefined : new ImportedRecords(watermarkFolder);
   const before = imports?.find(record);
-  const isOurs = before?.into === into && knowsAllOf(journal, record);
-  const imported = isOurs ? undefined : before;
-  const undo: (() => void)[] = [];
+  const isMarked = (): boolean => record.isCopy || markAsCopy(file, record);
+  if (!record.isCopy && before?.into === into && knowsAllOf(journal, record))
+    return { kind: 'known', before, isMarked: isMarked() };
+  const isFirst = !record.isCopy && before === undefined;
+  // The first write changes the journal, and the second write must not depend on this change.
+  const whole = takenOf(journal, record, nowS);
+  journal.take(takenOf(journal, { ...record, isCopy: true }, nowS));
+  if (!isFirst) forgetMoves(journal, record, watermarks);
+  if (before === undefined) recordImport(imports, record, into);
+  const marked = isMarked();
+  if (!isFirst) return { kind: 'copy', before, isMarked: marked };
   try {
-    if (before === undefined) recordImport(imports, record, into, undo);
-    const isMarked = record.isCopy || markAsCopy(file, record, undo);
-    take(imported === undefined ? record : { ...record, isCopy: true });
-    return { imported, isMarked };
+    journal.take(whole, coversAllOf(journal, record));
   } catch (error) {
-    for (const back of undo) back();
-    throw error;
+    if (!(error instanceof ProtocolError)) throw error;
+    const message = `${error.message}; the record was imported as a copy, so the node waits as if it had no record`;
+    throw new ProtocolError(error.code, error.data, message, { cause: error });
   }
+  markAll(journal, record, watermarks);
+  return { kind: 'first', before, isMarked: marked };
 }
 
-function recordImport(
-  imports: ImportedRecords | undefined,
-  record: SigningRecord,
-  into: string,
-  undo: (() => void)[],
-): void {
+function recordImport(imports: ImportedRecords | undefined, record: SigningRecord, into: string): void {
   try {
     imports?.add(record, { into, atS: Math.floor(Date.now() / 1000) });
-    undo.push(() => imports?.forget(record));
   } catch {
     // If the folder for watermarks is not writable, the import still succeeds. In this case, this machine has no entry
     // of the import. If a user later imports a copy of the signing record, this machine does not notice the second
@@ -245,14 +265,13 @@ function recordImport(
  *
  * @returns false when the record came from the standard input, a pipe or a device, or when the file cannot be written
  */
-function markAsCopy(file: string, record: SigningRecord, undo: (() => void)[]): boolean {
+function markAsCopy(file: string, record: SigningRecord): boolean {
   if (file === '-' || !statSync(file).isFile()) return false;
   try {
     writeInstead(file, textOfRecord({ ...record, isCopy: true }));
   } catch {
     return false;
   }
-  undo.push(() => writeInstead(file, textOfRecord(record)));
   return true;
 }
 

@@ -15,7 +15,11 @@ export function createSigningJournal(
   dependencies: WatermarkedJournalDependencies,
 ): SigningJournal {
   const { journal, watermarks, firstBlockId } = dependencies;
-  if (riskDoubleForging) return journalIgnoringWatermarks(journal, watermarks, firstBlockId);
+  if (riskDoubleForging) {
+    // A copied journal gets no new identity, so that it still counts as a copy when the option is off.
+    if (!journal.isCopied) journal.recordFileIdentity();
+    return journalIgnoringWatermarks(journal, watermarks, firstBlockId);
+  }
   return new WatermarkedJournal(dependencies);
 }
 

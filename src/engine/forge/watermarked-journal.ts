@@ -59,14 +59,16 @@ export class WatermarkedJournal implements SigningJournal {
     for (const delegate of journal.delegates()) {
       const watermark = this.#readWatermark(delegate);
       const last = journal.last(delegate);
-      const isMoveKnown = journal.movedAtS(delegate) !== undefined && watermark?.last?.blockId === last?.blockId;
+      const isMoved = journal.movedAtS(delegate) !== undefined;
+      const isMoveKnown = isMoved && watermark?.last?.blockId === last?.blockId;
       if (watermark !== undefined && isLater(watermark, last) && !isMoveKnown) {
         this.#later.set(delegate, watermark);
         const fields = { delegate, journalHeight: last?.height, signedHeight: watermark.last?.height };
         const message = 'the data folder is older than the last signature: the node uses the watermark';
         observer.log('warn', 'FORGING_FOLDER_RESTORED', message, fields);
-        if (mayBeOutdated(watermark, journal, delegate)) journal.hold(delegate, nowS);
-      } else if (journal.isCopied && this.outside(delegate) === 'unknown' && !(areKept && last === undefined)) {
+        if (mayBeOutdated(watermark, journal, delegate) || isOfOtherSigner(watermark, journal, delegate))
+          journal.hold(delegate, nowS);
+      } else if (!isMoved && journal.isCopied && this.outside(delegate) === 'unknown' && !(areKept && last === undefined)) {
         journal.hold(delegate, nowS);
         const message = 'the signing journal is a copy and may be out of date: the node waits as if it had no journal';
         observer.log('warn', 'FORGING_FOLDER_COPIED', message, { delegate });
@@ -135,9 +137,11 @@ export class WatermarkedJournal implements SigningJournal {
     if (seen === undefined || watermark === undefined || textOf(watermark) === seen) return;
     if (!isLater(watermark, this.last(publicKey))) return;
     const height = watermark.last?.height;
-    const message =
-      `another process of this machine signed block ${height ?? '?'} for the delegate: ` +
-      'switch the delegate on in one place only, then start this node again';
+    const what =
+      watermark.movedAtS === undefined
+        ? `another process of this machine signed block ${height ?? '?'} for the delegate`
+        : `the signing record of the delegate was exported at ${new Date(watermark.movedAtS * 1000).toISOString()}`;
+    const message = `${what}: switch the delegate on in one place only, then start this node again`;
     throw new ProtocolError('SIGNED_ELSEWHERE', { delegate: publicKey, height }, message);
   }
 
@@ -172,6 +176,17 @@ export function isLater({ last: marked, movedAtS }: Watermark, last: SignedHeade
 function mayBeOutdated(watermark: Watermark, journal: FolderJournal, delegate: PublicKey): boolean {
   if (watermark.isCopied !== true) return false;
   return journal.isCopied || (journal.heldSinceS(delegate) ?? 0) <= (watermark.last?.timestamp ?? 0);
+}
+
+/**
+ * Returns whether another process has signed the header of the watermark. This is so if the journal says that the
+ * delegate waits, and has no header since the begin of the wait: this node writes each header to the journal before it
+ * writes the watermark. The other process may go on signing, so the header of the watermark does not end the wait.
+ */
+function isOfOtherSigner({ last: marked }: Watermark, journal: FolderJournal, delegate: PublicKey): boolean {
+  const heldSinceS = journal.heldSinceS(delegate);
+  if (heldSinceS === undefined || marked === undefined || marked.timestamp < heldSinceS) return false;
+  return heldSinceS > (journal.last(delegate)?.timestamp ?? -1);
 }
 
 function textOf({ last, movedAtS }: Watermark): string {

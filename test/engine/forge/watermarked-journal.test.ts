@@ -1,7 +1,7 @@
 /** Tests the signing journal together with the watermarks, which are stored outside the folder of the journal. */
 
 import test from 'ava';
-import { journalIgnoringWatermarks } from '../../../src/engine/forge/signing-journal.ts';
+import { createSigningJournal, journalIgnoringWatermarks } from '../../../src/engine/forge/signing-journal.ts';
 import { WatermarkedJournal } from '../../../src/engine/forge/watermarked-journal.ts';
 import type { Watermark } from '../../../src/ports/journal.ts';
 import { SILENT, type Observer } from '../../../src/ports/observer.ts';
@@ -78,6 +78,21 @@ test('a copied watermark that is newer than a journal that is no copy makes the 
   t.is(new WatermarkedJournal(again).heldSinceS(A), NOW_S);
 });
 
+test('a signature of another process during a wait begins the wait again, and a restart does not end it', (t) => {
+  for (const folder of [[1, 2], []]) {
+    const journal = new MemoryJournal();
+    for (const height of folder) journal.record(A, header(height));
+    journal.hold(A, 50);
+    const watermarks = new MemoryWatermarks();
+    const options = { journal, watermarks, observer: SILENT, firstBlockId: () => '2000' };
+    watermarks.write(A, { last: header(4) });
+    t.is(new WatermarkedJournal({ ...options, nowS: NOW_S }).heldSinceS(A), 50, 'signed before the wait');
+    watermarks.write(A, { last: header(7) });
+    t.is(new WatermarkedJournal({ ...options, nowS: NOW_S }).heldSinceS(A), NOW_S);
+    t.is(new WatermarkedJournal({ ...options, nowS: NOW_S + 100 }).heldSinceS(A), NOW_S);
+  }
+});
+
 test('a copied folder begins a new wait, although its journal has an earlier one', (t) => {
   const { signing, watermarks, journal } = start([1, 2], { last: header(7), isCopied: true }, true);
   t.is(signing.heldSinceS(A), NOW_S);
@@ -149,6 +164,32 @@ test('a record that was handed over, and whose folder says so too, is no restore
   t.deepEqual(logged, []);
 });
 
+test('a copied folder whose delegates were handed over stays marked so, with and without a watermark', (t) => {
+  for (const marked of [undefined, { last: header(2) }, { last: header(2), movedAtS: 77, isCopied: true as const }]) {
+    const journal = new MemoryJournal();
+    journal.record(A, header(2));
+    journal.move(A, 77);
+    journal.isCopied = true;
+    const watermarks = new MemoryWatermarks();
+    if (marked !== undefined) watermarks.write(A, marked);
+    const options = { journal, watermarks, observer: SILENT, firstBlockId: () => '2000' };
+    t.is(new WatermarkedJournal({ ...options, nowS: NOW_S }).movedAtS(A), 77);
+    t.is(new WatermarkedJournal({ ...options, nowS: NOW_S + 100 }).movedAtS(A), 77);
+  }
+});
+
+test('a node that signs by its folder alone records the identity of its journal, unless the journal is a copy', (t) => {
+  for (const isCopied of [false, true]) {
+    const journal = new MemoryJournal();
+    journal.isCopied = isCopied;
+    let recorded = 0;
+    journal.recordFileIdentity = () => (recorded += 1);
+    const options = { journal, watermarks: undefined, observer: SILENT, nowS: NOW_S, firstBlockId: () => undefined };
+    createSigningJournal(true, options);
+    t.is(recorded, isCopied ? 0 : 1);
+  }
+});
+
 test('a node that signs by its folder alone reads and creates no watermark, but updates an existing one', (t) => {
   const { journal, watermarks } = start([1], undefined);
   const signing = journalIgnoringWatermarks(journal, watermarks, () => '2000');
@@ -166,4 +207,11 @@ test('two processes on a machine do not both sign for a delegate', (t) => {
   const error = t.throws(() => signing.record(A, header(4)), { code: 'SIGNED_ELSEWHERE' });
   t.regex(error?.message ?? '', /another process of this machine signed block 3/);
   t.deepEqual(journal.last(A), header(2));
+});
+
+test('a process learns that its delegate was exported in the meantime', (t) => {
+  const { signing, watermarks } = start([1, 2], { last: header(2) });
+  watermarks.write(A, { last: header(2), movedAtS: 77 });
+  const error = t.throws(() => signing.record(A, header(4)), { code: 'SIGNED_ELSEWHERE' });
+  t.regex(error?.message ?? '', /^the signing record of the delegate was exported at 1970-01-01T00:01:17\.000Z/);
 });
