@@ -227,16 +227,20 @@ export class DoubleForgingGuard {
       const reason = `block ${foreign.height} of the delegate was not signed here: the delegate must first leave one slot unused`;
       return { code: 'FORGING_ELSEWHERE', reason, ...until };
     }
-    // The chain cannot show recent signatures of other nodes in two cases: the chain has only the genesis block, or the
-    // chain has got no block for more than `activeDelegates` slots. If the journal may also lack headers of the
-    // delegate, the node must watch one slot of the delegate. The node need not watch if it is certain that no delegate
-    // has signed above the tip (`isTipSurelyNewest`).
+    const last = journal.last(publicKey);
+    const hasWatched = watched > Number.NEGATIVE_INFINITY && slot > watched;
+    if (hasWatched || !this.#isIncomplete(publicKey, last)) return undefined;
+    // The journal may lack headers of the delegate. The chain cannot show recent signatures of other nodes in two cases:
+    // the chain has only the genesis block, or the chain has got no block for more than `activeDelegates` slots. In
+    // these cases, the node must watch one slot of the delegate. The node need not watch if it is certain that no
+    // delegate has signed above the tip (`isTipSurelyNewest`).
     const hasBegun = chain.tip.header.height > GENESIS_HEIGHT;
     const isBlind = !hasBegun || chain.currentSlot() - tipSlot > params.activeDelegates;
     const isSettled = this.#dependencies.tipCheck.isTipSurelyNewest();
-    const hasWatched = watched > Number.NEGATIVE_INFINITY && slot > watched;
-    if (!isBlind || isSettled || hasWatched || !this.#isIncomplete(publicKey, journal.last(publicKey)))
-      return undefined;
+    // A journal with a header is incomplete if it is a copy. The original may be in use, and its next header is that of
+    // the coming slot. No knowledge of earlier slots replaces the watch.
+    const isCopy = last !== undefined;
+    if (!isCopy && (!isBlind || isSettled)) return undefined;
     const reason = 'the chain does not show whether the delegate forges elsewhere: one of its slots is watched first';
     return { code: 'FORGING_WAITS_FOR_EMPTY_SLOT', reason, ...until };
   }

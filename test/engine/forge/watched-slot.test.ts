@@ -6,6 +6,7 @@ import type { RecalledHeader, SigningJournal } from '../../../src/ports/journal.
 import type { SignedHeader } from '../../../src/protocol/rules.ts';
 import { chainStoreOver } from '../../../src/store/chain/open.ts';
 import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
+import { slotAt } from '../../../src/protocol/slots.ts';
 import { ChainMaker, makeNetwork, publicKeyOf } from '../../support/chain-maker.ts';
 import { NO_JOURNAL } from '../../support/no-journal.ts';
 
@@ -69,4 +70,38 @@ for (const isRecalled of [false, true])
     const { granted } = guard.clearance(publicKey, 1101);
     if (isRecalled) t.is(adopted.length, 1, 'the header of the watermark is known from now on');
     else t.true(granted);
+  });
+
+for (const generation of [2, 3] as const)
+  test(`generation ${generation}: a delegate whose record is a copy leaves one slot unused, although the tip is new`, (t) => {
+    const maker = new ChainMaker(makeNetwork({ generation }));
+    const { rules, network } = maker;
+    const { params } = network;
+    const store = chainStoreOver(new MemoryKeyValue(), { codec: rules.codec, params }, 'test');
+    openGenesis(store, rules, network.genesis);
+    const tip = maker.forge();
+    commitBlocks(store, rules, { blocks: [tip] }, { nowS: tip.timestamp, verify: () => true });
+    const publicKey = tip.generatorPublicKey;
+    const copied = { ...last, blockId: tip.id, height: 2, timestamp: tip.timestamp };
+    const guardWith = (heldSinceS: number) =>
+      new DoubleForgingGuard({
+        chain: {
+          rules,
+          state: store,
+          tip: { header: tip },
+          currentSlot: () => slotAt(tip.timestamp, params) + 1,
+          nowS: () => tip.timestamp + params.blockTimeS,
+        },
+        journal: { ...NO_JOURNAL, last: () => copied, heldSinceS: () => heldSinceS },
+        tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true },
+        riskDoubleForging: false,
+      });
+    const next = slotAt(tip.timestamp, params) + 1;
+    t.true(guardWith(0).clearance(publicKey, next).granted, 'the record is complete');
+    const guard = guardWith(tip.timestamp + 1);
+    t.like(guard.clearance(publicKey, next), { granted: false, code: 'FORGING_WAITS_FOR_EMPTY_SLOT' });
+    t.like(guard.clearance(publicKey, next), { granted: false, code: 'FORGING_WAITS_FOR_EMPTY_SLOT' });
+    const later = guard.clearance(publicKey, next + 101);
+    if (generation === 2) t.true(later.granted);
+    else t.like(later, { granted: false, code: 'FORGING_HAND_OVER' });
   });
