@@ -258,7 +258,83 @@ test.serial('an equal transfer within the same second is refused, because it wou
   const { url } = await nodeWith(t, { posts: [KNOWN], lookups: [[200, { data: [{ height: 17 }] }]] });
   const { code, stderr } = await transfer(url);
   t.is(code, 1);
-  t.regex(stderr, /refused: Transaction is already processed \(NODE_REFUSED\)\n$/);
+  t.regex(
+    stderr,
+    /refused: Transaction is already processed; the node has transaction \d+ already, in block 17: it was sent before, by this command or by another one in the same second \(NODE_REFUSED\)\n$/,
+  );
+  const invalid = await nodeWith(t, { posts: [[409, { message: 'Insufficient balance' }]] });
+  t.regex((await transfer(invalid.url)).stderr, /refused: Insufficient balance \(NODE_REFUSED\)\n$/);
+});
+
+const PRESENT = [409, { message: `Signature is already present` }] as const;
+const GONE = [409, { message: 'Unable to process signature, corresponding transaction not found' }] as const;
+
+/** The signature of a member, and commands that send it to a node. */
+async function memberSignature(t: ExecutionContext) {
+  const { file, ids } = await signedFile(t, 1);
+  const args = ['multisig', 'sign', file, '--any-passphrase', '--offline', '--network', 'devnet'];
+  const document = (await runCli(args, { env: { BLOOMERY_PASSPHRASE: OTHER.passphrase } })).stdout;
+  const signatures = join(temporaryFolder(t), 'signatures.jsonl');
+  writeFileSync(signatures, document);
+  return {
+    id: ids[0] ?? '',
+    signature: String(JSON.parse(document).signature),
+    sign: (url: string) =>
+      runCli(['multisig', 'sign', file, '--any-passphrase', '--yes', '--node', url], {
+        env: { BLOOMERY_PASSPHRASE: OTHER.passphrase },
+      }),
+    broadcast: (url: string) => runCli(['broadcast', signatures, '--yes', '--node', url]),
+  };
+}
+
+test.serial('a signature of a member is accepted although the first answer to it was lost', async (t) => {
+  const { id, signature, sign, broadcast } = await memberSignature(t);
+  for (const command of [sign, broadcast]) {
+    const inPool = await nodeWith(t, { posts: [LOST, PRESENT], pool: [{ id, signatures: [signature] }] });
+    const pooled = await command(inPool.url);
+    t.is(pooled.code, 0, pooled.stderr);
+    t.is(pooled.stdout, `signature of transaction ${id}: accepted\n`);
+    t.is(inPool.posted.length, 2);
+    // The signature was the last one that the transaction needed.
+    const inBlock = await nodeWith(t, { posts: [LOST, GONE], lookups: [[200, { data: [{ height: 17 }] }]] });
+    const confirmed = await command(inBlock.url);
+    t.is(confirmed.code, 0, confirmed.stderr);
+    t.is(confirmed.stdout, `signature of transaction ${id}: accepted, in block 17\n`);
+  }
+});
+
+test.serial('a signature that the node has already, or whose transaction is in a block, is no fault', async (t) => {
+  const { id, signature, sign, broadcast } = await memberSignature(t);
+  for (const command of [sign, broadcast]) {
+    const inPool = await nodeWith(t, { posts: [PRESENT], pool: [{ id, signatures: [signature] }] });
+    t.is((await command(inPool.url)).stdout, `signature of transaction ${id}: already accepted\n`);
+    const inBlock = await nodeWith(t, { posts: [GONE], lookups: [[200, { data: [{ height: 17 }] }]] });
+    t.is((await command(inBlock.url)).stdout, `signature of transaction ${id}: already accepted, in block 17\n`);
+    const absent = await nodeWith(t, { posts: [GONE] });
+    t.regex((await command(absent.url)).stderr, /corresponding transaction not found \(NODE_REFUSED\)\n$/);
+    const other = await nodeWith(t, { posts: [PRESENT], pool: [{ id, signatures: [] }] });
+    t.regex((await command(other.url)).stderr, /already present \(NODE_REFUSED\)\n$/);
+    const lost = await nodeWith(t, { posts: [LOST] });
+    t.regex(
+      (await command(lost.url)).stderr,
+      /the node may have the signature of transaction \d+ \(its answer was lost: .*\): send it again; .* \(SIGNATURE_UNCERTAIN\)\n$/,
+    );
+  }
+});
+
+test.serial('multisig sign says that a transaction is in a block already', async (t) => {
+  const { id } = await memberSignature(t);
+  const { url, posted } = await nodeWith(t, { posts: [GONE], lookups: [[200, { data: [{ height: 17 }] }]] });
+  const args = ['multisig', 'sign', id, '--any-passphrase', '--yes', '--node', url];
+  const { code, stdout, stderr } = await runCli(args, { env: { BLOOMERY_PASSPHRASE: OTHER.passphrase } });
+  t.is(code, 0, stderr);
+  t.is(stdout, `transaction ${id}: already in block 17, and needs no signature\n`);
+  t.is(posted.length, 0);
+  const absent = await nodeWith(t, { posts: [GONE] });
+  const unknown = await runCli(['multisig', 'sign', id, '--any-passphrase', '--yes', '--node', absent.url], {
+    env: { BLOOMERY_PASSPHRASE: OTHER.passphrase },
+  });
+  t.regex(unknown.stderr, /no transaction \d+ waits at .* \(TRANSACTION_UNKNOWN\)\n$/);
 });
 
 test.serial('broadcast succeeds for transactions that the node has already', async (t) => {

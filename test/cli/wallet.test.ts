@@ -310,6 +310,8 @@ async function fakeNode(
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, posted };
 }
 
+/** Answer of a node that has no transaction. */
+const NO_TRANSACTION = { '/api/transactions': [] };
 const ACCEPTED = [200, { data: { message: 'Transaction(s) accepted' } }] as const;
 
 test.serial('delegate names are looked up, and the command waits for the block of its transaction', async (t) => {
@@ -367,14 +369,19 @@ test.serial('a text of more than 64 bytes is refused with its size', async (t) =
 test.serial('the reason inside a refused parameter is printed, too', async (t) => {
   const inner = [{ message: 'Object did not pass validation for format address: 14l' }];
   const errors = [{ message: 'Invalid parameter (address): Value failed JSON Schema validation', errors: inner }];
-  const { url } = await fakeNode(t, { balance: '100000000000' }, [400, { message: 'Validation errors', errors }]);
+  const { url } = await fakeNode(
+    t,
+    { balance: '100000000000' },
+    [400, { message: 'Validation errors', errors }],
+    NO_TRANSACTION,
+  );
   const { stderr } = await spend(['transfer', OTHER.address, '1', '--node', url, '--yes'], { env: ENV });
   t.regex(stderr, /refused: Invalid parameter \(address\): .* validation: .* format address: 14l \(NODE_REFUSED\)\n$/);
 });
 
 test.serial('a refusal by the node is printed with its reasons', async (t) => {
   const body = { message: 'Transaction was rejected with errors', errors: [{ message: 'Username is not unique.' }] };
-  const { url } = await fakeNode(t, { balance: '100000000000' }, [409, body]);
+  const { url } = await fakeNode(t, { balance: '100000000000' }, [409, body], NO_TRANSACTION);
   const { code, stderr } = await spend(['delegate', 'register', 'smith', '--node', url, '--yes'], { env: ENV });
   t.is(code, 1);
   t.is(stderr.split('\n').at(-2), `bloomery: ${url} refused: Username is not unique. (NODE_REFUSED)`);

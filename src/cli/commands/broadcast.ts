@@ -9,6 +9,7 @@ import type { BroadcastFlags } from '../flags.ts';
 import { documentsIn } from '../wallet/documents.ts';
 import { walletNetwork } from '../wallet/network.ts';
 import { askFirst, send } from '../wallet/send.ts';
+import { signatureText, submitSignature, type SignatureDocument } from '../wallet/submit-signature.ts';
 import { counted, printJson, printLine, report } from '../output.ts';
 
 /**
@@ -18,7 +19,7 @@ import { counted, printJson, printLine, report } from '../output.ts';
  *
  * @throws TransactionRejected or ProtocolError like `TransactionSigner.read` for the first invalid transaction, before
  *   anything is sent
- * @throws ProtocolError in the same cases as `documentsIn`, `walletNetwork`, `askFirst`, `send` and `NodeAsker.send`
+ * @throws ProtocolError in the same cases as `documentsIn`, `walletNetwork`, `askFirst`, `send` and `submitSignature`
  */
 export async function broadcast(file: string, flags: BroadcastFlags): Promise<void> {
   const documents = documentsIn(file);
@@ -45,11 +46,12 @@ export async function broadcast(file: string, flags: BroadcastFlags): Promise<vo
 }
 
 async function sendSignature(node: NodeAsker, document: unknown, flags: BroadcastFlags): Promise<void> {
-  await node.send('POST', 'signatures', document);
-  const id = (document as { transactionId?: unknown }).transactionId;
-  report(`the signature of transaction ${String(id)} was accepted`, () => {
-    if (flags.json === true) printJson({ id });
-    else printLine(`signature of transaction ${String(id)}: accepted`);
+  const signature = document as SignatureDocument;
+  const { transactionId: id } = signature;
+  const { isKnown, height } = await submitSignature(node, signature);
+  report(`the signature of transaction ${id} was accepted`, () => {
+    if (flags.json === true) printJson(height === undefined ? { id } : { id, height });
+    else printLine(signatureText(id, isKnown, height));
   });
 }
 

@@ -11,6 +11,7 @@ import { walletNetwork, type WalletNetwork } from '../wallet/network.ts';
 import { heightOfTransaction } from '../wallet/node-accounts.ts';
 import { misspeltBy, readPassphrase } from '../wallet/secrets.ts';
 import { askFirst } from '../wallet/send.ts';
+import { signatureText, submitSignature } from '../wallet/submit-signature.ts';
 import { printJson, printLine, report } from '../output.ts';
 
 /**
@@ -20,15 +21,21 @@ import { printJson, printLine, report } from '../output.ts';
  * @throws TransactionRejected or ProtocolError like `TransactionSigner.read` for an invalid transaction
  * @throws ProtocolError `USAGE` if the file contains no transaction or several, and if `idOrFile` is an id and
  *   `--offline` is set
- * @throws ProtocolError `TRANSACTION_UNKNOWN` if the id is in none of the queues `pending`, `ready` and `verified` of
- *   the pool
+ * @throws ProtocolError `TRANSACTION_UNKNOWN` if the id is in no block, and in none of the queues `pending`, `ready` and
+ *   `verified` of the pool
  * @throws ProtocolError in the same cases as `walletNetwork`, `documentsIn`, `readPassphrase`, `askFirst`,
- *   `NodeAsker.ask`, `NodeAsker.send` and `heightOfTransaction`
+ *   `NodeAsker.ask`, `submitSignature` and `heightOfTransaction`
  */
 export async function multisigSign(idOrFile: string, flags: MultisigSignFlags): Promise<void> {
   const network = await walletNetwork(flags);
   const signer = createSigner(network, defaultEd25519());
-  const transaction = signer.read(await documentOf(idOrFile, network));
+  const document = await documentOf(idOrFile, network);
+  if (typeof document === 'number') {
+    if (flags.json === true) printJson({ id: idOrFile, height: document });
+    else printLine(`transaction ${idOrFile}: already in block ${document}, and needs no signature`);
+    return;
+  }
+  const transaction = signer.read(document);
   const passphrase = await readPassphrase({
     name: 'passphrase of the member',
     file: flags.passphraseFile,
@@ -43,16 +50,19 @@ export async function multisigSign(idOrFile: string, flags: MultisigSignFlags): 
     return;
   }
   await askFirst(flags, [transaction], network);
-  await node.send('POST', 'signatures', signature);
   const { id } = transaction;
-  const height =
-    flags.wait === true ? await heightOfTransaction(node, id, `the signature of transaction ${id}`, flags) : undefined;
+  const submitted = await submitSignature(node, signature);
+  const isWaiting = flags.wait === true && submitted.height === undefined;
+  const height = isWaiting
+    ? await heightOfTransaction(node, id, `the signature of transaction ${id}`, flags)
+    : submitted.height;
   report(`the signature of transaction ${id} was accepted`, () => {
     if (flags.json === true) printJson(height === undefined ? { id } : { id, height });
-    else printLine(`signature of transaction ${id}: accepted${height === undefined ? '' : `, in block ${height}`}`);
+    else printLine(signatureText(id, submitted.isKnown, height));
   });
 }
 
+/** Returns the transaction in JSON, or the height of its block if the transaction is in a block already. */
 async function documentOf(idOrFile: string, { node }: WalletNetwork): Promise<unknown> {
   if (!/^[0-9]{1,20}$/.test(idOrFile)) {
     const [document, ...others] = documentsIn(idOrFile);
@@ -65,5 +75,7 @@ async function documentOf(idOrFile: string, { node }: WalletNetwork): Promise<un
     const [found] = await node.ask<unknown[]>(`node/transactions/${queue}?id=${idOrFile}`);
     if (found !== undefined) return found;
   }
+  const [confirmed] = await node.ask<{ readonly height: number }[]>(`transactions?id=${idOrFile}`);
+  if (confirmed !== undefined) return confirmed.height;
   throw new ProtocolError('TRANSACTION_UNKNOWN', { id: idOrFile }, `no transaction ${idOrFile} waits at ${node.base}`);
 }

@@ -20,7 +20,12 @@ export interface KnownTransaction {
   readonly height: number | undefined;
 }
 
-/** Result of a look into the chain and the pool of the node; `unclear` if the node does not answer. */
+/** A transaction in the chain or in the pool of the node. */
+export interface FoundTransaction extends KnownTransaction {
+  /** Signatures of members that the pool has; empty for a transaction in a block. In lower-case hexadecimal digits. */
+  readonly signatures: ReadonlySet<string>;
+}
+
 type Lookup = KnownTransaction | PooledWithoutSignatures | 'absent' | 'unclear';
 
 /** The pool has the transaction, but lacks signatures of members. */
@@ -37,7 +42,8 @@ const ERROR_OF_SERVER = 500;
 
 /**
  * Sends the transaction. If the answer is lost, sends the same transaction a second time. If the node then refuses the
- * transaction because it has the transaction already, the first attempt has succeeded.
+ * transaction because it has the transaction already, the first attempt has succeeded. If the node refuses the first
+ * attempt for this reason, the error says so.
  *
  * Without `isRepeated`, the user does not have the signed transaction. If it stays uncertain whether the node has the
  * transaction, or if a signal stops the command before the answer, the function therefore writes the signed transaction
@@ -87,8 +93,9 @@ async function attempt(
       return undefined;
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
-      if (error.code === 'NODE_REFUSED' && (isRepeated || lost !== undefined)) {
+      if (error.code === 'NODE_REFUSED') {
         const found = await lookUp(node, transaction);
+        if (!isRepeated && lost === undefined) throw withPlace(error, transaction.id, found);
         if (found === 'unclear') throw uncertain(node, transaction.id, lost ?? error);
         if (found === 'absent') throw lost === undefined ? error : uncertain(node, transaction.id, lost);
         if ('lacks' in found) throw withoutSignatures(error, found);
@@ -102,8 +109,20 @@ async function attempt(
   }
 }
 
-/** True if the node may have accepted the transaction of a request that ended with this error. */
-function mayHaveArrived({ code, data }: ProtocolError): boolean {
+/**
+ * Adds to the refusal of the first attempt that the node has the transaction. A proxy may have sent the request twice,
+ * or another command may have made the same transaction in the same second.
+ */
+function withPlace(error: ProtocolError, id: string, found: Lookup): ProtocolError {
+  if (found === 'absent' || found === 'unclear') return error;
+  const place = 'height' in found && found.height !== undefined ? `, in block ${found.height}` : '';
+  const known = `the node has transaction ${id} already${place}`;
+  const origin = 'it was sent before, by this command or by another one in the same second';
+  return new ProtocolError(error.code, error.data, `${error.message}; ${known}: ${origin}`, { cause: error });
+}
+
+/** True if the node may have accepted the transaction or signature of a request that ended with this error. */
+export function mayHaveArrived({ code, data }: ProtocolError): boolean {
   if (code === 'NODE_UNREACHABLE') return data['isUnsent'] !== true;
   if (code !== 'NODE_ANSWER_UNEXPECTED') return false;
   const status = Number(data['status']);
@@ -111,6 +130,15 @@ function mayHaveArrived({ code, data }: ProtocolError): boolean {
 }
 
 async function lookUp(node: NodeAsker, { id, signatures }: Transaction): Promise<Lookup> {
+  const found = await findTransaction(node, id);
+  if (found === 'absent' || found === 'unclear') return found;
+  if (found.height !== undefined) return { height: found.height };
+  const lacks = signatures.filter((signature) => !found.signatures.has(signature.toLowerCase())).length;
+  return lacks > 0 ? { lacks } : { height: undefined };
+}
+
+/** Looks for a transaction in the chain and in the pool of the node; `unclear` if the node does not answer. */
+export async function findTransaction(node: NodeAsker, id: string): Promise<FoundTransaction | 'absent' | 'unclear'> {
   try {
     const before = await confirmedIn(node, id);
     if (before !== undefined) return before;
@@ -119,9 +147,8 @@ async function lookUp(node: NodeAsker, { id, signatures }: Transaction): Promise
         `node/transactions/${queue}?id=${id}`,
       );
       if (pooled === undefined) continue;
-      const held = new Set((pooled.signatures ?? []).map((text) => String(text).toLowerCase()));
-      const lacks = signatures.filter((signature) => !held.has(signature.toLowerCase())).length;
-      return lacks > 0 ? { lacks } : { height: undefined };
+      const signatures = new Set((pooled.signatures ?? []).map((text) => String(text).toLowerCase()));
+      return { height: undefined, signatures };
     }
     // A block may have taken the transaction out of the pool during the search.
     return (await confirmedIn(node, id)) ?? 'absent';
@@ -131,9 +158,9 @@ async function lookUp(node: NodeAsker, { id, signatures }: Transaction): Promise
   }
 }
 
-async function confirmedIn(node: NodeAsker, id: string): Promise<KnownTransaction | undefined> {
+async function confirmedIn(node: NodeAsker, id: string): Promise<FoundTransaction | undefined> {
   const [confirmed] = await node.ask<{ readonly height: number }[]>(`transactions?id=${id}`);
-  return confirmed === undefined ? undefined : { height: confirmed.height };
+  return confirmed === undefined ? undefined : { height: confirmed.height, signatures: new Set() };
 }
 
 function withoutSignatures({ code, data, message }: ProtocolError, { lacks }: PooledWithoutSignatures): ProtocolError {
@@ -150,7 +177,7 @@ function uncertain(node: NodeAsker, id: string, cause: ProtocolError): ProtocolE
   return new ProtocolError('TRANSACTION_UNCERTAIN', { id, url: node.base }, message, { cause });
 }
 
-function reasonOf({ code, data, message }: ProtocolError): string {
+export function reasonOf({ code, data, message }: ProtocolError): string {
   if (code === 'NODE_UNREACHABLE') return `its answer was lost: ${String(data['why'])}`;
   if (code !== 'NODE_ANSWER_UNEXPECTED') return message;
   const said = data['said'] === undefined ? '' : `: ${String(data['said'])}`;

@@ -1,0 +1,71 @@
+/**
+ * Sends the signature of a member of a multisignature group, and finds out whether the node has it. The last signature
+ * that a transaction needs can be a payment, so a lost answer must not look like a failure.
+ */
+
+import { ProtocolError } from '../../primitives/errors.ts';
+import type { NodeAsker } from '../ask-node.ts';
+import { findTransaction, mayHaveArrived, reasonOf, type FoundTransaction } from './submit.ts';
+
+/** Form of a member's signature in JSON. */
+export interface SignatureDocument {
+  readonly transactionId: string;
+  readonly signature: string;
+}
+
+/** The node has the signature, or its transaction is in a block. */
+export interface SubmittedSignature {
+  /** True if the node had the signature before this command. */
+  readonly isKnown: boolean;
+  /** Height of the block that contains the transaction; undefined if the node has not named one. */
+  readonly height: number | undefined;
+}
+
+/**
+ * Sends the signature. If the answer is lost, sends the same signature a second time. A refusal is no fault if the node
+ * has the signature already, or if a block contains the transaction.
+ *
+ * @throws ProtocolError `SIGNATURE_UNCERTAIN` if the node may have the signature, but did not say so; otherwise errors
+ *   of `NodeAsker.send`
+ */
+export async function submitSignature(node: NodeAsker, document: SignatureDocument): Promise<SubmittedSignature> {
+  let lost: ProtocolError | undefined;
+  for (;;) {
+    try {
+      await node.send('POST', 'signatures', document);
+      return { isKnown: false, height: undefined };
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      if (error.code === 'NODE_REFUSED') {
+        const found = await findTransaction(node, document.transactionId);
+        if (found === 'unclear' && lost !== undefined) throw uncertain(node, document, lost);
+        if (!hasSignature(found, document)) throw error;
+        return { isKnown: lost === undefined, height: found.height };
+      }
+      if (lost !== undefined) throw uncertain(node, document, lost);
+      if (!mayHaveArrived(error)) throw error;
+      lost = error;
+    }
+  }
+}
+
+/** Returns the line that a command prints for a submitted signature. */
+export function signatureText(id: string, isKnown: boolean, height: number | undefined): string {
+  const place = height === undefined ? '' : `, in block ${height}`;
+  return `signature of transaction ${id}: ${isKnown ? 'already ' : ''}accepted${place}`;
+}
+
+function hasSignature(
+  found: FoundTransaction | 'absent' | 'unclear',
+  { signature }: SignatureDocument,
+): found is FoundTransaction {
+  if (found === 'absent' || found === 'unclear') return false;
+  return found.height !== undefined || found.signatures.has(signature.toLowerCase());
+}
+
+function uncertain(node: NodeAsker, { transactionId: id }: SignatureDocument, cause: ProtocolError): ProtocolError {
+  const message =
+    `the node may have the signature of transaction ${id} (${reasonOf(cause)}): send it again; ` +
+    'the node takes each signature only once';
+  return new ProtocolError('SIGNATURE_UNCERTAIN', { id, url: node.base }, message, { cause });
+}
