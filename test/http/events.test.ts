@@ -212,6 +212,20 @@ test('a subscriber that does not read is disconnected, and finds the missed even
   socket.destroy();
 });
 
+test('the header of a browser that reconnects counts more than the older id in its URL', async (t) => {
+  const fixture = await setUpEvents(t);
+  fixture.append(5);
+  const origin = await fixture.serve();
+  const heightsAfter = async (header: string): Promise<readonly number[]> => {
+    const subscriber = new EventSubscriber('types=blocks/new&follow=false&lastEventId=2.0');
+    await subscriber.connect(origin, header);
+    await until(() => !subscriber.isConnected, 'the end of the stream');
+    return [...subscriber.blocks.keys()];
+  };
+  t.deepEqual(await heightsAfter('4.0'), [5]);
+  t.deepEqual(await heightsAfter('no id'), [3, 4, 5]);
+});
+
 test('a stream with wrong names or positions, or one stream too many, is refused', async (t) => {
   const fixture = await setUpEvents(t, { processes: 0 });
   const origin = await fixture.serve({ events: { subscribersMax: 1, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 } });

@@ -48,7 +48,7 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
         minLength: 1,
         maxLength: 50,
         description:
-          'Id of the event after which the stream continues. Clients that cannot send the header `Last-Event-ID` can use this parameter instead.',
+          'Id of the event after which the stream continues. Clients that cannot send the header `Last-Event-ID` can use this parameter instead. If a request has both, the id in the header counts, unless it is invalid. A browser that reconnects with the same URL therefore continues after its newest event.',
       }),
       queryParameter('follow', {
         type: 'boolean',
@@ -62,7 +62,10 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
     },
     events: eventShapes(dialect),
     subscriptionOf: (request, lastEventIdHeader) => {
-      const id = request.text('lastEventId') ?? lastEventIdHeader;
+      // A browser that reconnects repeats the older id of its URL, and sends the id of its newest event in the header.
+      const idInUrl = request.text('lastEventId');
+      const headerCounts = idInUrl === undefined || placeOf(lastEventIdHeader ?? '') !== undefined;
+      const id = headerCounts ? lastEventIdHeader : idInUrl;
       const after = id === undefined ? undefined : placeOf(id);
       if (id !== undefined && after === undefined) throw misnamed('lastEventId', `No event has the id: ${id}`);
       const delegate = request.text('delegate')?.toLowerCase();
