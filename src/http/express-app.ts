@@ -23,6 +23,7 @@ import type { NodeApi } from '../ports/node-api.ts';
 import { guardRoutes, type RouteGuard } from './access.ts';
 import { BODY_BYTES_MAX } from './admission/limits.ts';
 import type { ResponseCache } from './response-cache.ts';
+import { createCorsHeaders } from './cors-headers.ts';
 import type { HttpDialect } from './dialect.ts';
 import { askHandler, positionHeaders, unchangedSince, versionOf } from './envelope.ts';
 import type { EventClient, EventHub } from './events/hub.ts';
@@ -76,6 +77,7 @@ export function createApp(api: NodeApi, options: HttpOptions, parts: AppParts): 
   app.use(setSecurityHeaders);
   if (parts.dashboard !== undefined) app.use(parts.dashboard);
   if (parts.apiDocs !== undefined) app.use(parts.apiDocs.serveFiles);
+  app.use(setCorsHeaders(options));
   app.use(createRouter(api, options, parts, caseSensitive));
   app.use(() => {
     throw pageNotFound();
@@ -324,6 +326,17 @@ function setSecurityHeaders(_request: Request, response: Response, next: NextFun
   response.setHeader('X-Frame-Options', 'DENY');
   response.setHeader('Content-Security-Policy', "frame-ancestors 'none'");
   next();
+}
+
+/** Sets the CORS headers of refusals that come before the CORS step of the route, such as 405. */
+function setCorsHeaders(options: HttpOptions): RequestHandler {
+  const corsHeaders = createCorsHeaders(options);
+  return (request, response, next) => {
+    const varied = response.get('Vary');
+    setHeaders(response, corsHeaders(request));
+    if (varied !== undefined) response.vary(varied);
+    next();
+  };
 }
 
 /**

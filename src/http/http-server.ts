@@ -23,6 +23,7 @@ import { Admission } from './admission/admission.ts';
 import { clientKey } from './admission/client-address.ts';
 import { admissionLimitsOf } from './admission/limits.ts';
 import { createResponseCache } from './response-cache.ts';
+import { createCorsHeaders, fixedCorsHeaders } from './cors-headers.ts';
 import { isDashboardPath, serveDashboard } from './dashboard.ts';
 import type { HttpDialect } from './dialect.ts';
 import { createEventHub } from './events/hub.ts';
@@ -85,6 +86,7 @@ export function createHttpServer(
     isTrusted,
     workShare: settings.workShare,
     shared: settings.shared,
+    refusalHeaders: fixedCorsHeaders(settings.cors.origin),
   });
   const limit =
     settings.shared === undefined
@@ -122,6 +124,15 @@ export function createHttpServer(
       return { key: clientKey(client), isTrusted: isOfReserve && (!settings.trustProxy || isTrusted(client)) };
     },
   });
+
+  const corsHeaders = createCorsHeaders(settings);
+  const answerProblem = (response: ServerResponse, { status, body }: Problem): void => {
+    const bytes = Buffer.from(JSON.stringify(body), 'utf8');
+    const headers = ['Content-Type', 'application/json', 'Content-Length', String(bytes.length)];
+    if (status === 503) headers.push('Retry-After', String(RETRY_AFTER_S));
+    response.writeHead(status, [...headers, ...corsHeaders(response.req)]);
+    response.end(bytes);
+  };
 
   let requests = 0;
   let isDraining = false;
@@ -255,13 +266,6 @@ const MIN_HEIGHT_INVALID = invalidRequest([
 
 function behind(height: number): Problem {
   return new Problem(503, { message: `This node has not reached height ${height} yet` });
-}
-
-function answerProblem(response: ServerResponse, { status, body }: Problem): void {
-  const bytes = Buffer.from(JSON.stringify(body), 'utf8');
-  if (status === 503) response.setHeader('Retry-After', RETRY_AFTER_S);
-  response.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': bytes.length });
-  response.end(bytes);
 }
 
 /**

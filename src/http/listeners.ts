@@ -13,6 +13,7 @@ import { NOT_LISTED } from './access.ts';
 import type { Admission } from './admission/admission.ts';
 import type { ClientConnection } from './admission/client-connection.ts';
 import { lastAnswer, malformedAnswer } from './admission/refused-answers.ts';
+import { fixedCorsHeaders } from './cors-headers.ts';
 import { listeningSocketOf, type ListeningSocket, type ListeningSockets } from './listening-socket.ts';
 import type { HttpOptions, TlsOptions } from './options.ts';
 
@@ -52,7 +53,7 @@ export function createListeners(
   mayAsk: (address: string) => boolean,
   options: HttpOptions,
 ): Listeners {
-  const notListed = lastAnswer(NOT_LISTED.status, NOT_LISTED.body);
+  const notListed = lastAnswer(NOT_LISTED.status, NOT_LISTED.body, fixedCorsHeaders(options.cors.origin));
 
   const serve = (socket: Socket, connection: ClientConnection): void => {
     const address = socket.remoteAddress;

@@ -12,6 +12,7 @@ import type { Admission } from './admission/admission.ts';
 import { BODY_BYTES_MAX, BODY_BYTES_PER_REQUEST } from './admission/limits.ts';
 import type { RefusalReason } from './admission/refusals.ts';
 import { bringsBody } from './admission/request-gate.ts';
+import { createCorsHeaders } from './cors-headers.ts';
 import type { HttpDialect } from './dialect.ts';
 import type { HttpOptions } from './options.ts';
 import type { Live } from '../ports/node-api.ts';
@@ -64,11 +65,12 @@ export interface RequestCheckParts {
 export function createRequestChecks(options: HttpOptions, parts: RequestCheckParts): RequestChecks {
   const { admission, dialect, limit, isOtherPath } = parts;
   const accessRule = createAccessRule(options);
+  const corsHeaders = createCorsHeaders(options);
   const table = createRouteTable(allRoutes(dialect, options), dialect.generation === 3);
 
   const refuse = (request: IncomingMessage, response: ServerResponse, refusal: Refusal, extra: string[] = []): void => {
     const { status, headers, body } = refusal;
-    response.writeHead(status, [...headers, ...extra]);
+    response.writeHead(status, [...headers, ...corsHeaders(request), ...extra]);
     response.end(body);
     admission.refuse(request, refusal.reason);
   };

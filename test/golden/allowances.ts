@@ -109,6 +109,11 @@ const ALL_CASE_ALLOWANCES: readonly Allowance[] = [
     path: /^(status|body)/,
   },
   {
+    reason: 'Pages of other sites can read each refusal.',
+    path: /^headers\.access-control-allow-origin$/,
+    kind: 'added',
+  },
+  {
     reason: 'A body is read behind its route, so that its refusal carries the headers of the route.',
     method: 'POST',
     path: /^headers\.(vary|x-frame-options|content-security-policy|x-ratelimit-.*|access-control-allow-origin)$/,

@@ -211,6 +211,7 @@ test('the connections of one address are limited, and other addresses have their
     refusal,
     /^HTTP\/1\.1 503 .*\r\nRetry-After: 5\r\n.*at most 3 of one address \(http\.connectionsPerAddressMax\)/s,
   );
+  t.regex(refusal, /\r\nAccess-Control-Allow-Origin: \*\r\n/);
   for (const from of ['127.0.0.3', '127.0.0.1']) {
     const client = await dial(from);
     client.write(requestBytes('GET /healthz'));

@@ -7,7 +7,7 @@ import { createHttpServer } from '../../src/http/http-server.ts';
 import { HTTP_DEFAULTS, type HttpOptions } from '../../src/http/options.ts';
 import { SILENT, type LogFields, type Observer } from '../../src/ports/observer.ts';
 import { serveBytes } from './bare-client.ts';
-import { fakeNode, serve, withBody } from './fake-node.ts';
+import { fakeNode, serve, withBody, type Ask } from './fake-node.ts';
 
 const { limits } = HTTP_DEFAULTS;
 
@@ -107,6 +107,42 @@ test('a configured origin is sent unchanged with Vary; true reflects the origin;
   const ask = await serve(t, fakeNode(3), cors(false));
   t.is((await ask('/api/node/status', { headers })).headers.get('access-control-allow-origin'), null);
   t.is((await ask('/api/node/status', { method: 'OPTIONS' })).status, 405);
+});
+
+test('a page of an allowed origin can read each refusal, and how long it should wait', async (t) => {
+  const refusals = [
+    ['/api/nosuch', 404, {}],
+    ['/api/accounts', 405, { method: 'PUT' }],
+    ['/api/accounts?minHeight=x', 400, {}],
+    ['/api/transactions', 415, { ...withBody({}), headers: { 'content-encoding': 'gzip' } }],
+    ['/api/transactions', 413, withBody('x'.repeat(200_000))],
+  ] as const;
+  for (const [origin, allowed, vary] of [
+    ['*', '*', null],
+    ['http://page.test', 'http://page.test', 'Origin'],
+    [true, 'http://page.test', 'Origin'],
+    [false, null, null],
+  ] as const) {
+    const cors = { origin, methods: ['GET'] };
+    const check = async (ask: Ask, path: string, status: number, init: RequestInit = {}): Promise<void> => {
+      const answer = await ask(path, { ...init, headers: { ...init.headers, origin: 'http://page.test' } });
+      t.is(answer.status, status, path);
+      t.is(answer.headers.get('access-control-allow-origin'), allowed, `${path}, ${origin}`);
+      t.is(answer.headers.get('vary'), vary, `${path}, ${origin}`);
+      const exposed = answer.headers.get('access-control-expose-headers') ?? '';
+      t.is(exposed.includes('Retry-After'), allowed !== null, `${path}, ${origin}`);
+    };
+    const ask = await serve(t, fakeNode(3), { cors });
+    for (const [path, status, init] of refusals) await check(ask, path, status, init);
+    const limited = await serve(t, fakeNode(3), { cors, limits: { ...limits, max: 1 } });
+    await limited('/api/accounts');
+    await check(limited, '/api/accounts', 429);
+    const readOnly = await serve(t, fakeNode(3), { cors, readOnly: true });
+    await check(readOnly, '/api/transactions', 403, withBody({}));
+  }
+  const ask = await serve(t, fakeNode(3), { cors: { origin: 'http://page.test', methods: ['GET'] } });
+  const { headers } = await ask('/api/accounts', { method: 'POST' });
+  t.is(headers.get('vary'), 'Origin, X-HTTP-Method-Override');
 });
 
 test('a path answers 405 to an unsupported method, and lists the supported methods', async (t) => {
@@ -374,7 +410,6 @@ test('a client above the rate limit gets 429; all routes share the limit and cou
   t.is(refused.headers.get('x-ratelimit-limit'), '3');
   const seconds = Number(refused.headers.get('retry-after'));
   t.true(Number.isInteger(seconds) && seconds >= 1 && seconds <= Math.ceil(limits.windowMs / 1000), `${seconds}`);
-  t.is(refused.headers.get('access-control-allow-origin'), null);
   const page = await ask('/blocks');
   t.is(page.status, 429);
   t.is(page.text, 'Too many requests, please try again later.');

@@ -199,6 +199,7 @@ test('a height that does not come gets 503 with Retry-After, and an invalid heig
   const behind = await asked;
   t.is(behind.status, 503);
   t.is(behind.headers.get('retry-after'), '5');
+  t.is(behind.headers.get('access-control-allow-origin'), '*');
   t.deepEqual(await behind.json(), { message: `This node has not reached height ${TIP.height + 1} yet` });
   for (const text of ['', '0', '-1', '1.5', 'x', '99999999999', '1&minHeight=x']) {
     const answer = await ask(`/api/accounts?minHeight=${text}`);

@@ -52,6 +52,8 @@ export interface AdmissionOptions {
   readonly workShare?: WorkShare | undefined;
   /** The limits that all readers (`http.processes`) share; undefined if the process of the node itself serves HTTP. */
   readonly shared?: SharedLimits | undefined;
+  /** Headers of the answers to refused connections, as alternating names and values. */
+  readonly refusalHeaders: readonly string[];
   /** True for clients that may use the reserved connections. `createTrust` decides which clients these are. */
   isTrusted(address: string): boolean;
 }
@@ -77,7 +79,7 @@ export class Admission implements ConnectionHost {
   #isClosed = false;
 
   constructor(options: AdmissionOptions) {
-    const { clock, limits, observer } = options;
+    const { clock, limits, observer, refusalHeaders } = options;
     this.#options = options;
     this.clock = clock;
     this.scheduler = new FairScheduler({ clock, share: options.workShare ?? new WorkShare({ clock }) });
@@ -88,10 +90,11 @@ export class Admission implements ConnectionHost {
     this.#refusals = new RefusalCounter(observer, clock);
     this.#sweptMs = clock.nowMs();
     const ofAddress = `at most ${limits.connectionsPerAddressMax} of one address (http.connectionsPerAddressMax)`;
+    const answer = (message: string): Buffer => tooManyConnectionsAnswer(message, refusalHeaders);
     this.#fullAnswers = {
-      address_connections: tooManyConnectionsAnswer(`Too many connections: ${ofAddress}.`),
-      connections: tooManyConnectionsAnswer('Too many connections: the node serves no more at once.'),
-      uncounted: tooManyConnectionsAnswer('The node is busy: try again later.'),
+      address_connections: answer(`Too many connections: ${ofAddress}.`),
+      connections: answer('Too many connections: the node serves no more at once.'),
+      uncounted: answer('The node is busy: try again later.'),
     };
     options.shared?.listen({
       shutOut: (key) => {

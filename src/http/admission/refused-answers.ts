@@ -8,7 +8,7 @@ import { STATUS_CODES } from 'node:http';
 /**
  * Builds a complete answer, which tells the client that the connection ends.
  *
- * @param headers further header lines of the answer
+ * @param headers further headers of the answer, as alternating names and values
  */
 export function lastAnswer(
   status: number,
@@ -16,11 +16,12 @@ export function lastAnswer(
   headers: readonly string[] = [],
 ): Buffer {
   const text = body === undefined ? '' : JSON.stringify(body);
+  const further = headers.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${headers[at + 1]}`] : []));
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
     ...(body === undefined ? [] : ['Content-Type: application/json; charset=utf-8']),
     `Content-Length: ${Buffer.byteLength(text)}`,
-    ...headers,
+    ...further,
     'Connection: close',
   ];
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${text}`, 'utf8');
@@ -31,9 +32,11 @@ export const REQUEST_TIMEOUT_ANSWER = lastAnswer(408);
 /**
  * Builds the answer to a connection that is refused because too many connections are open, or because the process that
  * counts them did not answer. The node sends the answer without reading a request.
+ *
+ * @param headers further headers of the answer, as alternating names and values
  */
-export function tooManyConnectionsAnswer(message: string): Buffer {
-  return lastAnswer(503, { message }, [`Retry-After: ${RETRY_AFTER_S}`]);
+export function tooManyConnectionsAnswer(message: string, headers: readonly string[]): Buffer {
+  return lastAnswer(503, { message }, ['Retry-After', String(RETRY_AFTER_S), ...headers]);
 }
 
 /**
