@@ -65,18 +65,13 @@ export class FilterReader {
 
   /** Returns the lower bound of an amount, in beddows. */
   fromAmount(name: string): bigint | undefined {
-    return this.#ifPossible(this.#amount(name), (amount) => amount <= AMOUNT_MAX);
+    return this.#ifPossible(this.#request.integer(name), (amount) => amount <= AMOUNT_MAX);
   }
 
   /** Returns the upper bound of an amount, in beddows. */
   toAmount(name: string): bigint | undefined {
-    const amount = this.#amount(name);
+    const amount = this.#request.integer(name);
     return amount !== undefined && amount > AMOUNT_MAX ? AMOUNT_MAX : amount;
-  }
-
-  #amount(name: string): bigint | undefined {
-    const value = this.#request.number(name);
-    return value === undefined ? undefined : BigInt(value);
   }
 
   #ifPossible<T>(value: T | undefined, isPossible: (value: T) => boolean): T | undefined {

@@ -147,15 +147,18 @@ export interface RawRequest {
   readonly client?: string | undefined;
 }
 
+/** Value of a parameter. A bigint is an integer that the type `number` would round. */
+type Value = string | number | bigint | boolean;
+
 /** The values of a request's declared parameters (including default values), its body, and the client's address. */
 export class CheckedRequest {
   readonly body: Readonly<Record<string, unknown>>;
   /** Address of the client; undefined when unknown. */
   readonly client: string | undefined;
-  readonly #values: ReadonlyMap<string, string | number | boolean>;
+  readonly #values: ReadonlyMap<string, Value>;
 
   constructor(
-    values: ReadonlyMap<string, string | number | boolean>,
+    values: ReadonlyMap<string, Value>,
     body: Readonly<Record<string, unknown>>,
     client?: string,
   ) {
@@ -171,9 +174,14 @@ export class CheckedRequest {
   }
 
   number(name: string): number | undefined {
-    const value = this.#values.get(name);
-    assert(value === undefined || typeof value === 'number', `parameter ${name} is a number`);
-    return value;
+    const value = this.#numeric(name);
+    return value === undefined ? undefined : Number(value);
+  }
+
+  /** Returns the value of an integer parameter without rounding. */
+  integer(name: string): bigint | undefined {
+    const value = this.#numeric(name);
+    return value === undefined ? undefined : BigInt(value);
   }
 
   flag(name: string): boolean | undefined {
@@ -186,6 +194,13 @@ export class CheckedRequest {
   either(name: string): string | undefined {
     const value = this.#values.get(name);
     return value === undefined ? undefined : String(value);
+  }
+
+  #numeric(name: string): number | bigint | undefined {
+    const value = this.#values.get(name);
+    const isNumeric = value === undefined || typeof value === 'number' || typeof value === 'bigint';
+    assert(isNumeric, `parameter ${name} is a number`);
+    return value;
   }
 }
 
@@ -203,7 +218,7 @@ export function checkRequest(route: Route, raw: RawRequest): CheckedRequest {
   }
   const wrongType = route.body && raw.contentType !== 'application/json';
   if (wrongType) errors.push(contentTypeError(raw.contentType ?? 'application/octet-stream'));
-  const values = new Map<string, string | number | boolean>();
+  const values = new Map<string, Value>();
   for (const parameter of route.parameters) {
     const result = parameter.in === 'path' ? checkPathValue(parameter, raw) : checkQueryValue(parameter, raw);
     if (typeof result === 'object') errors.push(result);
@@ -219,7 +234,7 @@ export function checkRequest(route: Route, raw: RawRequest): CheckedRequest {
   return new CheckedRequest(values, body as Readonly<Record<string, unknown>>, raw.client);
 }
 
-type ValueOrError = string | number | boolean | undefined | ParameterError;
+type ValueOrError = Value | undefined | ParameterError;
 
 function checkQueryValue(parameter: Parameter, raw: RawRequest): ValueOrError {
   const { name, schema } = parameter;
@@ -233,7 +248,10 @@ function checkQueryValue(parameter: Parameter, raw: RawRequest): ValueOrError {
     return parameterError('query', name, [{ code: 'INVALID_TYPE', message, path: [] }], message);
   }
   const schemaErrors = schemaErrorsOf(schema, converted.value);
-  return schemaErrors.length > 0 ? parameterError('query', name, schemaErrors) : converted.value;
+  if (schemaErrors.length > 0) return parameterError('query', name, schemaErrors);
+  const { value } = converted;
+  const isExact = typeof value !== 'number' || Number.isSafeInteger(value);
+  return !isExact && typeof given === 'string' && /^[0-9]+$/.test(given) ? BigInt(given) : value;
 }
 
 function checkPathValue(parameter: Parameter, raw: RawRequest): ValueOrError {

@@ -345,13 +345,23 @@ test('parameters reach the chain as typed filters with defaults', async (t) => {
     ['/delegates?search=a%25', { ...page, usernamePattern: '%a%%', sort: { field: 'rank', direction: 'asc' } }],
     ['/blocks?height=1e1', { ...page, height: 10, sort: { field: 'height', direction: 'desc' } }],
     [
-      '/transactions?minAmount=9007199254740993&toTimestamp=999999999999999&type=0&data=%25a',
+      '/transactions?minAmount=9007199254740993&maxAmount=10000000000000001&toTimestamp=999999999999999&type=0&data=%25a',
       {
         ...page,
-        minAmount: 9_007_199_254_740_992n,
+        minAmount: 9_007_199_254_740_993n,
+        maxAmount: 10_000_000_000_000_001n,
         toTimestampS: 2_147_483_647,
         type: 0,
         dataPattern: '%a',
+        sort: { field: 'amount', direction: 'asc' },
+      },
+    ],
+    [
+      '/transactions?minAmount=9007199254740993e0&offset=9007199254740993',
+      {
+        limit: 10,
+        offset: 2_147_483_647,
+        minAmount: 9_007_199_254_740_992n,
         sort: { field: 'amount', direction: 'asc' },
       },
     ],
