@@ -180,7 +180,7 @@ export interface Client<G extends Generation> {
    * removed from it. If an item stays in the list from the first request to the last, `items` still yields this item
    * exactly once. A node with `http.strictDialect` accepts no cursor, and therefore refuses the requests of `items`.
    *
-   * @throws TypeError if `offset` or `after` is given
+   * @throws TypeError for the paths `/voters` and `/votes`, and if `offset` or `after` is given
    * @throws ClientError like `get`
    */
   items<P extends ListPathOf<G>>(

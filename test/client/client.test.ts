@@ -130,6 +130,10 @@ test('a list is read to its end by cursors, each item once', async (t) => {
     const asked = untyped.items('/blocks', { [name]: '5' }).next() as Promise<unknown>;
     await t.throwsAsync(asked, { instanceOf: TypeError, message: new RegExp(`^items\\(\\) takes no ${name}: `) });
   }
+  for (const path of ['/voters', '/votes']) {
+    const asked = untyped.items(path, { address: '1L' }).next() as Promise<unknown>;
+    await t.throwsAsync(asked, { instanceOf: TypeError, message: new RegExp(`^items\\(\\) does not read ${path}: `) });
+  }
   for await (const { height } of client.items('/blocks', { sort: 'height:asc', limit: 10 })) heights.push(height);
   t.deepEqual(
     heights,
