@@ -432,7 +432,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the earnings of a delegate. With `fromTimestamp` or `toTimestamp`, the answer covers the payments and the forged blocks of the rounds that ended in this time span. */
+  /** Shows the earnings of a delegate. With `fromTimestamp` or `toTimestamp`, the answer covers the payments and the forged blocks of the rounds that ended in this time span. The answer then omits the blocks of the present round, which `count` includes without a time span. */
   'GET /delegates/{address}/forging_statistics': {
     parameters: { address: string; fromTimestamp?: number | undefined; toTimestamp?: number | undefined };
     answer: {
@@ -1299,7 +1299,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the earnings of a delegate. With `fromTimestamp` or `toTimestamp`, the answer covers only the blocks that the delegate forged in this time span. */
+  /** Shows the earnings of a delegate. Without a time span, `fees` is the share that the delegate got of the fees of all its finished rounds. With `fromTimestamp` or `toTimestamp`, the answer covers only the blocks that the delegate forged in this time span, and `fees` is the sum of all fees in these blocks. As in a real node, the two values therefore differ. */
   'GET /delegates/{address}/forging_statistics': {
     parameters: { address: string; fromTimestamp?: number | undefined; toTimestamp?: number | undefined };
     answer: {
