@@ -51,7 +51,8 @@ export function positionOf(api: Pick<NodeApi, 'chain'>): ReadPosition | undefine
 
 /**
  * Returns the ETag of an answer that depends on the chain alone. The ETag changes with the chain and with the version
- * of the node's software. The ETag is weak, because compressed and plain answers have the same ETag.
+ * of the node's software. The ETag is weak, because two kinds of different answers have the same ETag: compressed and
+ * plain answers, and answers of nodes that know different times `receivedAt` of transactions.
  */
 export function etagOf({ id }: ReadPosition, build: string): string {
   return `W/"${id}-${build}"`;
