@@ -93,12 +93,15 @@ test('more pipelined requests than any client sends end the connection and block
 test('an address without access gets 403 to each request, and no answer after too many refusals', async (t) => {
   // The slow clock keeps all refusals in one window of the refusal count, even on a slow machine.
   const slow: MonotonicClock = { ...MONOTONIC_CLOCK, nowMs: () => MONOTONIC_CLOCK.nowMs() / 100 };
-  const dial = await serveBytes(t, fakeNode(3), {}, slow);
+  const dial = await serveBytes(t, fakeNode(3), { cors: { origin: 'http://page.test', methods: ['GET'] } }, slow);
   for (let refusal = 0; refusal <= REFUSALS_MAX; refusal += 1) {
     const client = await dial();
     client.write(requestBytes('GET /healthz'));
     const statuses = await client.ended();
-    if (refusal < REFUSALS_MAX) t.deepEqual(statuses, [403]);
+    if (refusal < REFUSALS_MAX) {
+      t.deepEqual(statuses, [403]);
+      t.regex(client.received, /\r\nVary: Origin\r\nAccess-Control-Allow-Origin: http:\/\/page\.test\r\n/);
+    }
     client.socket.destroy();
   }
   const shutOut = await dial();
