@@ -41,9 +41,12 @@ export function printJson(value: unknown): void {
   print(`${escapedJson(JSON.stringify(value))}\n`);
 }
 
-/** Prints text of several lines. Line breaks and tabs are kept; other unsafe characters are replaced by `?`. */
+/**
+ * Prints text of several lines. If the standard output is a terminal, line breaks and tabs are kept, and other unsafe
+ * characters are replaced by `?`. Otherwise prints the text unchanged.
+ */
 export function printText(text: string): void {
-  print(printableText(text));
+  print(outputIsTerminal() ? printableText(text) : text);
 }
 
 /**

@@ -38,7 +38,7 @@ export function addSinkCommands(program: Command): void {
   command(program, 'query', 'query the files of bloomery sink parquet in SQL')
     .argument('<sql>', 'one SELECT in the dialect of ClickHouse')
     .requiredOption('--from <dir>', 'folder that bloomery sink parquet writes')
-    .option('--format <name>', 'output format, by its ClickHouse name (default: PrettyCompactMonoBlock)')
+    .option('--format <name>', 'text format, by its ClickHouse name (default: PrettyCompactMonoBlock)')
     .option('--engine <dir>', 'folder in which npm install chdb was run (else BLOOMERY_CHDB, else beside bloomery)')
     .option('--json', 'print {"meta","data","rows"} on one line')
     .addHelpText(

@@ -1,6 +1,7 @@
 /** Runs `bloomery sink` and `bloomery query` as processes, as a user runs the two commands. */
 
 import test from 'ava';
+import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,7 +11,7 @@ import { takeSinkLock } from '../../src/cli/sink/sink-lock.ts';
 import { ParquetSink } from '../../src/sinks/parquet/parquet-sink.ts';
 import { chdbFolder } from '../analytics/engines.ts';
 import { madeChain, locationIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
-import { isProblemLine, runCli } from '../support/cli.ts';
+import { CLI_ENTRY, isProblemLine, runCli } from '../support/cli.ts';
 import { blocksOf, IDENTITY, putRange } from './contract.ts';
 
 const HEIGHT = 34;
@@ -205,6 +206,50 @@ test('bloomery query loads no package from the working folder or its parents, on
     t.true(existsSync(proof));
     rmSync(proof);
   }
+});
+
+/** Answer of a fake engine with a right-to-left mark, a joined emoji, a control character, and a line of CRLF. */
+const TEXT_ANSWER = 'a\u200fb\t\u{1f469}\u200d\u{1f4bb}\u0001\r\nc\n';
+
+/** Makes a folder with a fake engine that gives `TEXT_ANSWER` to every statement. */
+function fakeEngine(name: string): string {
+  const at = join(folder, name, 'node_modules', 'chdb');
+  mkdirSync(at, { recursive: true });
+  writeFileSync(
+    join(at, 'index.js'),
+    `exports.Session = class { query() { return ${JSON.stringify(TEXT_ANSWER)}; } cleanup() {} };`,
+  );
+  return join(folder, name);
+}
+
+test('bloomery query passes text on unchanged to a pipe, and makes it safe for a terminal', async (t) => {
+  const sink = join(folder, 'text-sink');
+  t.is((await runCli(['sink', 'parquet', sink, ...data, '--once'])).code, 0);
+  const args = ['query', 'SELECT 1', '--from', sink, '--engine', fakeEngine('text-engine'), '--format', 'tsv'];
+  t.is((await runCli(args)).stdout, TEXT_ANSWER);
+  if (!existsSync('/usr/bin/script')) return;
+  // The program `script` runs the command in a terminal of its own. The terminal puts a CR before each LF.
+  const line = [process.execPath, CLI_ENTRY, ...args].map((part) => `'${part}'`).join(' ');
+  const shown = execFileSync('/usr/bin/script', ['-qec', line, '/dev/null'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  t.is(shown.toString().replaceAll('\r\n', '\n'), 'a?b\t\u{1f469}?\u{1f4bb}??\nc\n');
+});
+
+test('bloomery query refuses to print a binary format, and names the clause that writes a file', async (t) => {
+  const sink = join(folder, 'binary-sink');
+  t.is((await runCli(['sink', 'parquet', sink, ...data, '--once'])).code, 0);
+  const ask = (sql: string, ...more: readonly string[]) =>
+    runCli(['query', sql, '--from', sink, '--engine', fakeEngine('binary-engine'), ...more]);
+  for (const ran of [
+    await ask('SELECT 1', '--format', 'parquet'),
+    await ask('SELECT 1 FORMAT RowBinary;', '--format', 'CSV'),
+  ]) {
+    t.is(ran.code, 2, ran.stdout);
+    t.is(ran.stdout, '');
+    t.true(isProblemLine(ran.stderr), ran.stderr);
+    t.regex(ran.stderr, /: (parquet|RowBinary) .*INTO OUTFILE 'FILE' FORMAT \1/);
+  }
+  const written = await ask("SELECT 1 INTO OUTFILE 'blocks.parquet' FORMAT Parquet");
+  t.is(written.code, 0, written.stderr);
 });
 
 test('a sink folder in use is refused to a second process, with one line that names the first', async (t) => {

@@ -9,14 +9,14 @@ import type { SqlQueryFlags } from '../flags.ts';
 import { printJson, printText } from '../output.ts';
 import { usageError } from '../error-lines.ts';
 import { embeddedEngine } from '../sink/embedded-engine.ts';
-import { hasSeveralStatements } from '../sink/one-statement.ts';
+import { formatClause, hasSeveralStatements, isTextFormat } from '../sink/sql-text.ts';
 
 const ENGINE_VARIABLE = 'BLOOMERY_CHDB';
 const USUAL_FORMAT = 'PrettyCompactMonoBlock';
 
 /**
- * @throws ProtocolError `USAGE` for an empty query, for several statements, for `--json` with `--format`, and for
- *   `--json` if the answer has no member `data`
+ * @throws ProtocolError `USAGE` for an empty query, for several statements, for `--json` with `--format`, for a format
+ *   that is not text, and for `--json` if the answer has no member `data`
  * @throws ProtocolError `QUERY_REFUSED` with the error of the engine
  * @throws ProtocolError in the same cases as `embeddedEngine`, `readManifest`, `withSnapshot` and `viewStatements`
  */
@@ -25,6 +25,7 @@ export async function query(sql: string, { from, format, engine: engineFolder, j
   if (hasSeveralStatements(sql)) throw usageError('the query has several statements: give one SELECT');
   if (json === true && format !== undefined)
     throw usageError('--json and --format both name a format: give one of them');
+  if (json !== true) refuseBinary(format, sql);
   const folder = resolve(from);
   await readManifest(folder);
   // An empty `BLOOMERY_CHDB` counts as unset, because a script may copy the value of an unset variable.
@@ -45,6 +46,19 @@ export async function query(sql: string, { from, format, engine: engineFolder, j
   } finally {
     engine.close();
   }
+}
+
+/**
+ * Refuses formats that are not text, because chdb returns the answer as a string. A string cannot contain the bytes of
+ * these formats.
+ */
+function refuseBinary(format: string | undefined, sql: string): void {
+  const name = [format, formatClause(sql)].find((each) => each !== undefined && !isTextFormat(each));
+  if (name === undefined) return;
+  throw usageError(
+    `${name} is not one of the text formats that can be printed: write a file with INTO OUTFILE 'FILE' FORMAT ${name} at the ` +
+      'end of the query',
+  );
 }
 
 /**
