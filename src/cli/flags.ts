@@ -327,7 +327,7 @@ export interface SinkFlags {
   readonly network?: string;
   readonly node?: string;
   readonly rangeBlocks: number;
-  readonly depth: number;
+  readonly depth?: number;
   readonly once?: true;
   readonly json?: true;
 }

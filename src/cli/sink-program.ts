@@ -59,9 +59,8 @@ function source(of: Command): Command {
     .option('--range-blocks <count>', 'blocks per range; fixed when the sink is created', integerFrom(1, 100_000), 1000)
     .option(
       '--depth <blocks>',
-      'generation 2: depth below the tip at which a block counts as final, in blocks',
+      'generation 2: depth below the tip at which a block counts as final, in blocks (default: 202)',
       integerFrom(1, HEIGHT_MAX),
-      202,
     )
     .option('--once', 'end when the sink has all present blocks')
     .option('--json', 'print {"phase","height","finalHeight","rows"}, a line for each step');

@@ -149,7 +149,7 @@ class SinkWriter {
     const tip = this.#maker.tip();
     if (tip?.height !== this.#finalHeight) throw this.#tooShort(await source.height());
     if (tip.id !== this.#finalBlockId)
-      throw this.#ofOtherChain(`has ${tip.id} there`, 'create the sink again with a larger --depth');
+      throw this.#ofOtherChain(`has ${tip.id} there`, this.#createAgain());
   }
 
   #tooShort(height: number): ProtocolError {
@@ -275,13 +275,24 @@ class SinkWriter {
     if (parent !== undefined && parent.id !== previousBlockId) throw this.#revertedBelow(parent.height);
   }
 
+  /** The remedy if a block of a stored range was reverted. Only generation 2 has the option `--depth`. */
+  #createAgain(): string {
+    return `create the sink again${this.#run.source.rules.params.generation === 2 ? ' with a larger --depth' : ''}`;
+  }
+
   /**
-   * Makes the error for the revert of a block that counted as final. The remedy depends on the height: a new run can
-   * replace a block above the last range of the sink, but no run can replace a block of a stored range.
+   * Makes the error for the revert of a block that counted as final. The remedy depends on the lowest reverted block: a
+   * new run can replace blocks above the last range of the sink, but no run can replace a block of a stored range.
+   *
+   * @param height height of a reverted block; the blocks below it may have been reverted, too
    */
   #revertedBelow(height: number): ProtocolError {
-    const remedy =
-      height > this.#finalHeight ? 'start the command again' : 'create the sink again with a larger --depth';
+    const last = this.#finalHeight;
+    const otherwise =
+      last === 0
+        ? ''
+        : `; if block ${last} was reverted, too, this start ends with SINK_OF_OTHER_CHAIN: then ${this.#createAgain()}`;
+    const remedy = height > last ? `start the command again${otherwise}` : this.#createAgain();
     return new ProtocolError(
       'SINK_REVERTED_BELOW',
       { height, finalHeight: this.#finalHeight },

@@ -208,6 +208,15 @@ test('bloomery query loads no package from the working folder or its parents, on
   }
 });
 
+test('--depth is refused for a chain of generation 3, in which the rules define which blocks are final', async (t) => {
+  const sink = join(folder, 'depth');
+  const { code, stderr } = await runCli(['sink', 'parquet', sink, ...data, '--once', '--depth', '500']);
+  t.is(code, 2);
+  t.true(isProblemLine(stderr), stderr);
+  t.regex(stderr, /--depth is for generation 2: /);
+  t.false(existsSync(sink));
+});
+
 /** Answer of a fake engine with a right-to-left mark, a joined emoji, a control character, and a line of CRLF. */
 const TEXT_ANSWER = 'a\u200fb\t\u{1f469}\u200d\u{1f4bb}\u0001\r\nc\n';
 

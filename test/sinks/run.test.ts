@@ -199,12 +199,20 @@ test('a sink that crashes at any step continues without a gap or a duplicate', a
   t.true(crashes > 40, `${crashes} crashes`);
 });
 
-test('a reverted block that counted as final ends the run with a remedy', async (t) => {
+test('a reverted block that counted as final ends the run with the remedy of its generation', async (t) => {
   const changes: readonly ChainChange[] = [{ kind: 'final', height: 50 }, ...REORGANISATION];
   const source = listSource(chain.maker.rules, { blocks: chain.blocks, finalHeight: 33, changes });
   const error = await t.throwsAsync(runSink({ ...whole, source, sink: new MemorySink(), follows: true }));
   t.is(codeOf(error), 'SINK_REVERTED_BELOW');
-  t.regex(error?.message ?? '', /--depth/);
+  t.regex(error?.message ?? '', /^block 50 was reverted, .*: create the sink again$/);
+  const { maker, blocks } = fullChain(2, 58);
+  const reverted = blocks
+    .slice(40)
+    .reverse()
+    .map(({ height, id }): ChainChange => ({ kind: 'reverted', height, blockId: id }));
+  const early = listSource(maker.rules, { blocks, finalHeight: 50, changes: reverted });
+  const shallow = await t.throwsAsync(runSink({ ...whole, source: early, sink: new MemorySink(), follows: true }));
+  t.regex(shallow?.message ?? '', /^block 50 was reverted, .*: create the sink again with a larger --depth$/);
 });
 
 test('a reverted block above the last range ends the run, and the next run repairs the sink', async (t) => {
@@ -214,7 +222,7 @@ test('a reverted block above the last range ends the run, and the next run repai
   const content = emptyMemorySink();
   const error = await t.throwsAsync(runSink({ ...whole, source, sink: new MemorySink(content), follows: true }));
   t.is(codeOf(error), 'SINK_REVERTED_BELOW');
-  t.regex(error?.message ?? '', /^block 55 was reverted, .*: start the command again$/);
+  t.regex(error?.message ?? '', /^block 55 was reverted, .*: start the command again; .* block 50 .* create the sink again$/);
   const after = listSource(late.maker.rules, { blocks: late.blocks, finalHeight: 55 });
   await runSink({ ...whole, source: after, sink: new MemorySink(content), follows: false });
   t.deepEqual(sorted(new MemorySink(content).rows()), rowsOf(late, late.blocks));
@@ -228,7 +236,7 @@ test('a reverted block of the last range ends the run, also when the source does
   const source = listSource(chain.maker.rules, { blocks: chain.blocks, finalHeight: 50, changes });
   const error = await t.throwsAsync(runSink({ ...whole, source, sink: new MemorySink(), follows: true }));
   t.is(codeOf(error), 'SINK_REVERTED_BELOW', error?.message);
-  t.regex(error?.message ?? '', /^block 50 was reverted, .*: create the sink again with a larger --depth$/);
+  t.regex(error?.message ?? '', /^block 50 was reverted, .*: create the sink again$/);
 });
 
 test('a chain that is reorganised while a range is read ends the run', async (t) => {
@@ -239,7 +247,7 @@ test('a chain that is reorganised while a range is read ends the run', async (t)
   const content = emptyMemorySink();
   const error = await t.throwsAsync(runSink({ ...whole, source, sink: new MemorySink(content), follows: false }));
   t.is(codeOf(error), 'SINK_REVERTED_BELOW', error?.message);
-  t.regex(error?.message ?? '', /^block 45 was reverted, .*: start the command again$/);
+  t.regex(error?.message ?? '', /^block 45 was reverted, .*: start the command again; /);
 });
 
 test('a sink written for another branch of final blocks is refused', async (t) => {
@@ -247,7 +255,9 @@ test('a sink written for another branch of final blocks is refused', async (t) =
   const run = { ...whole, sink: new MemorySink(content), follows: false };
   await runSink({ ...run, source: listSource(chain.maker.rules, { blocks: chain.blocks, finalHeight: 50 }) });
   const other = listSource(branch.maker.rules, { blocks: branch.blocks, finalHeight: 55 });
-  t.is(codeOf(await t.throwsAsync(runSink({ ...run, source: other }))), 'SINK_OF_OTHER_CHAIN');
+  const refused = await t.throwsAsync(runSink({ ...run, source: other }));
+  t.is(codeOf(refused), 'SINK_OF_OTHER_CHAIN');
+  t.regex(refused?.message ?? '', / at height 50, the chain has [0-9]+ there: .*create the sink again$/);
   const short = listSource(chain.maker.rules, { blocks: chain.blocks.slice(0, 30), finalHeight: 25 });
   t.is(codeOf(await t.throwsAsync(runSink({ ...run, source: short }))), 'SINK_OF_OTHER_CHAIN');
 });

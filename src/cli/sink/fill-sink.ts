@@ -3,6 +3,7 @@
  * closes the source and the sink.
  */
 
+import type { Network } from '../../config/network.ts';
 import { openStoreSource } from '../../node/sink-source.ts';
 import type { Sink } from '../../sinks/sink.ts';
 import { runSink, type SinkProgress } from '../../sinks/run.ts';
@@ -19,6 +20,8 @@ import { openNodeSource } from './node-source.ts';
  * seconds between two blocks of the public networks.
  */
 const POLL_MS = 250;
+/** Default of `--depth`: two rounds of 101 delegates. */
+const DEPTH = 202;
 /**
  * Without `--json`, the shortest time in milliseconds between two progress lines. With `--json`, there is no such
  * limit.
@@ -26,8 +29,8 @@ const POLL_MS = 250;
 const LINE_MS = 5_000;
 
 /**
- * @throws ProtocolError `USAGE` for `--node` without `--network`; errors of `locationOfData`, `openStoreSource`,
- *   `locationOfNetwork`, `openNodeSource` and `runSink`
+ * @throws ProtocolError `USAGE` for `--node` without `--network`, and for `--depth` in generation 3; errors of
+ *   `locationOfData`, `openStoreSource`, `locationOfNetwork`, `openNodeSource` and `runSink`
  */
 export async function fillSink(sink: Sink, flags: SinkFlags): Promise<void> {
   const abort = new AbortController();
@@ -52,13 +55,21 @@ export async function fillSink(sink: Sink, flags: SinkFlags): Promise<void> {
 }
 
 async function sourceOf(flags: SinkFlags, signal: AbortSignal): Promise<ChainSource> {
-  const { node, network, dataDir, depth } = flags;
+  const { node, network, dataDir } = flags;
   if (node === undefined) {
     const given = { ...(network === undefined ? {} : { network }), ...(dataDir === undefined ? {} : { dataDir }) };
-    return openStoreSource(locationOfData(given), { depth, pollMs: POLL_MS });
+    const location = locationOfData(given);
+    return openStoreSource(location, { depth: depthOf(flags, location.network), pollMs: POLL_MS });
   }
   if (network === undefined) throw usageError('--node needs --network: blocks are read by the rules of a network');
-  return openNodeSource(node, locationOfNetwork({ network }).network, { depth, signal });
+  const location = locationOfNetwork({ network });
+  return openNodeSource(node, location.network, { depth: depthOf(flags, location.network), signal });
+}
+
+function depthOf({ depth }: SinkFlags, { name, params }: Network): number {
+  if (depth !== undefined && params.generation !== 2)
+    throw usageError(`--depth is for generation 2: the rules of ${name} define which blocks are final; remove --depth`);
+  return depth ?? DEPTH;
 }
 
 /**
