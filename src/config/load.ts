@@ -6,7 +6,7 @@
 import JSON5 from 'json5';
 import { ProtocolError } from '../primitives/errors.ts';
 import { readBounded, whyUnreadable } from './bounded-file.ts';
-import type { Network } from './network.ts';
+import { forgersOf, type Network } from './network.ts';
 import { RecordReader } from './record.ts';
 import { refuseRepeatedKey } from './repeated-keys.ts';
 import { RENAMED_EVENT_CODES, RENAMED_OPTIONS } from './renamed-options.ts';
@@ -58,6 +58,7 @@ export interface ExplainedOption {
  * Loads the configuration of a node.
  *
  * @throws ProtocolError `CONFIG_UNREADABLE` if the configuration file cannot be read or is not JSON5
+ * @throws ProtocolError the error of `forgersOf`
  * @throws ProtocolError `CONFIG_INVALID` for a wrong value, an unknown, renamed or repeated key, or values that
  *   contradict each other
  */
@@ -221,7 +222,8 @@ function networkLayer(network: Network): ConfigLayer {
     ['p2p.port', network.wsPort],
     ['p2p.seedPeers', network.seeds.map((seed) => `${seed.host}:${seed.wsPort}`)],
   ]);
-  if (network.forgers !== undefined) values.set('forging.delegates', network.forgers.delegates);
+  const forgers = forgersOf(network);
+  if (forgers !== undefined) values.set('forging.delegates', forgers.delegates);
   return { origin: network.directory, values };
 }
 

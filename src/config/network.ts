@@ -37,8 +37,16 @@ export interface Network {
   /** HTTP port of the nodes of this network, unless the configuration of a node has another port. */
   readonly httpPort: number;
   readonly seeds: readonly SeedPeer[];
-  /** Content of `forgers.json`; undefined if the folder has no such file. Usually only devnets have the file. */
+  /**
+   * Content of `forgers.json`; undefined if the folder has no such file, or if `forgersFault` is set. Usually only
+   * devnets have the file.
+   */
   readonly forgers?: Forgers;
+  /**
+   * The error if the user of this process has no right to read `forgers.json`. The file contains passphrases, and most
+   * commands do not need it. Code that needs the file calls `forgersOf`.
+   */
+  readonly forgersFault?: ProtocolError;
 }
 
 export interface SeedPeer {
@@ -67,7 +75,8 @@ export const NETWORK_NAME = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * Reads and checks a network folder.
+ * Reads and checks a network folder. If the user of this process has no right to read `forgers.json`, the function
+ * loads the other files, and sets `forgersFault`.
  *
  * @throws ProtocolError `NETWORK_UNREADABLE` (a file is missing, cannot be read or is not JSON) or `NETWORK_INVALID` (a
  *   wrong value, or files that do not belong together)
@@ -134,7 +143,6 @@ export function loadNetwork(directory: string): Network {
     exceptions: exceptionsOf(folder),
   };
   checkGenesis(genesisJson, params, genesisFile);
-  const forgers = forgersOf(folder);
   return {
     name,
     directory: folder,
@@ -145,8 +153,18 @@ export function loadNetwork(directory: string): Network {
     wsPort,
     httpPort,
     seeds,
-    ...(forgers === undefined ? {} : { forgers }),
+    ...forgersIn(folder),
   };
+}
+
+/**
+ * Returns the content of `forgers.json`; undefined if the network folder has no such file.
+ *
+ * @throws ProtocolError `NETWORK_UNREADABLE` if the user of this process has no right to read the file
+ */
+export function forgersOf({ forgers, forgersFault }: Network): Forgers | undefined {
+  if (forgersFault !== undefined) throw forgersFault;
+  return forgers;
 }
 
 /**
@@ -269,10 +287,18 @@ function exceptionsOf(folder: string): Exceptions {
   return existsSync(file) ? readExceptions(new RecordReader(readJson(file), file, CODE)) : NO_EXCEPTIONS;
 }
 
-function forgersOf(folder: string): Forgers | undefined {
+function forgersIn(folder: string): Pick<Network, 'forgers' | 'forgersFault'> {
   const file = join(folder, 'forgers.json');
-  if (!existsSync(file)) return undefined;
-  const record = new RecordReader(readJson(file), file, CODE);
+  if (!existsSync(file)) return {};
+  let json: unknown;
+  try {
+    json = readJson(file);
+  } catch (error) {
+    const isDenied = error instanceof ProtocolError && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'EACCES';
+    if (!isDenied) throw error;
+    return { forgersFault: error };
+  }
+  const record = new RecordReader(json, file, CODE);
   const arePublished = record.has('notice');
   if (arePublished) record.text('notice');
   const defaultPassword = record.has('defaultPassword')
@@ -280,7 +306,7 @@ function forgersOf(folder: string): Forgers | undefined {
     : '';
   const delegates = record.objects('delegates', forgerEntry, 10_000);
   record.end();
-  return { defaultPassword, delegates, arePublished };
+  return { forgers: { defaultPassword, delegates, arePublished } };
 }
 
 /**

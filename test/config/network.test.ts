@@ -1,27 +1,52 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import test from 'ava';
+import { planDevnet } from '../../src/cli/devnet/plan.ts';
+import { loadConfig } from '../../src/config/load.ts';
 import { findNetworkDirectory, loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { devnetCopy, editJson, temporaryFolder } from '../support/network-folder.ts';
 import type { Untyped } from '../support/untyped.ts';
 
+/** Calls `work` as a user whose rights the modes of files restrict. File modes do not restrict root. */
+function asOrdinaryUser(work: () => void): void {
+  const isRoot = process.geteuid?.() === 0;
+  if (isRoot) process.seteuid?.(65_534);
+  try {
+    work();
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
+}
+
 test('an unreadable network folder is reported as unreadable, not as missing', (t) => {
   const folder = devnetCopy(t);
   chmodSync(folder, 0);
   t.teardown(() => chmodSync(folder, 0o700));
-  const isRoot = process.geteuid?.() === 0;
-  // File modes do not restrict root, so the test changes to another user.
-  if (isRoot) process.seteuid?.(65_534);
-  try {
+  asOrdinaryUser(() => {
     t.is(findNetworkDirectory(folder, '/nowhere'), folder);
     t.throws(() => loadNetwork(folder), {
       code: 'NETWORK_UNREADABLE',
       message: /network\.json: cannot be read: permission denied \(EACCES\)/,
     });
-  } finally {
-    if (isRoot) process.seteuid?.(0);
-  }
+  });
+});
+
+test('without the right to read forgers.json, a network loads, but the configuration of a node does not', (t) => {
+  const folder = devnetCopy(t);
+  chmodSync(dirname(folder), 0o755);
+  chmodSync(join(folder, 'forgers.json'), 0);
+  asOrdinaryUser(() => {
+    const network = loadNetwork(folder);
+    t.is(network.name, 'devnet');
+    const fault = {
+      code: 'NETWORK_UNREADABLE',
+      message: /forgers\.json: cannot be read: permission denied \(EACCES\)/,
+    };
+    t.throws(() => loadConfig({ network, environment: {} }), fault);
+    const ports = { httpPort: 4000, wsPort: 5000 };
+    t.throws(() => planDevnet({ nodes: 1, directory: folder, network, ...ports }), fault);
+  });
 });
 
 test('the parameters of the packaged devnet are read', (t) => {

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { isPortBlocked } from '../../primitives/blocked-ports.ts';
-import type { ForgerEntry, Forgers, Network } from '../../config/network.ts';
+import { forgersOf, type ForgerEntry, type Forgers, type Network } from '../../config/network.ts';
 import type { PublicKey } from '../../protocol/types.ts';
 import { usageError } from '../error-lines.ts';
 import { nodeOfDelegate } from './fork/substitute-key.ts';
@@ -54,7 +54,7 @@ const BLOCK_TIMES_PER_BLOCK = 3;
  * @throws ProtocolError `USAGE` if the HTTP ports and the peer ports overlap, if a port exceeds 65535, or if `fetch`
  *   refuses an HTTP port
  * @throws ProtocolError `USAGE` for a new chain if the network has no `forgers.json`, or if this file has fewer
- *   delegates than a round
+ *   delegates than a round; for a new chain also the error of `forgersOf`
  */
 export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
   const { nodes, httpPort, wsPort, directory, network, logFormat, forkDelegates } = request;
@@ -121,7 +121,7 @@ function forkForgersOf(publicKeys: readonly PublicKey[], { index, nodes }: ForkS
 }
 
 function publishedForgers(network: Network): Forgers {
-  const { forgers } = network;
+  const forgers = forgersOf(network);
   if (forgers === undefined) throw usageError(`${network.directory}: has no forgers.json, so no devnet can run it`);
   const { activeDelegates } = network.params;
   if (forgers.delegates.length >= activeDelegates) return forgers;
