@@ -1,7 +1,7 @@
 /** Runs `bloomery sink` and `bloomery query` as processes, as a user runs the two commands. */
 
 import test from 'ava';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -49,6 +49,20 @@ test('bloomery sink parquet writes the chain of a folder and continues where it 
   t.true(isProblemLine(other.stderr), other.stderr);
   t.true(other.stderr.includes(`${sink} was created with --range-blocks 10, and not 20: `), other.stderr);
   t.regex(other.stderr, /: start the command with --range-blocks 10, or name another sink/);
+});
+
+test('a sink that follows a chain without new blocks prints the height that it has reached', async (t) => {
+  const sink = join(folder, 'idle');
+  const child = spawn(process.execPath, [CLI_ENTRY, 'sink', 'parquet', sink, ...data], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  let printed = '';
+  for await (const text of child.stderr.setEncoding('utf8') as AsyncIterable<string>) {
+    printed += text;
+    if (printed.includes('\n')) child.kill('SIGTERM');
+  }
+  t.regex(printed, /^live: height 34, ranges up to 0, [0-9]+ rows written\n$/);
 });
 
 test('a chain of another network creates no sink, so the command works after its flags are corrected', async (t) => {

@@ -75,11 +75,19 @@ function depthOf({ depth }: SinkFlags, { name, params }: Network): number {
 /**
  * With `--json`, prints a line for each step that `runSink` reports, unless the line is equal to the previous line.
  * Without `--json`, prints at most one line per `LINE_MS` to the standard error output, and at the end the last line to
- * the standard output.
+ * the standard output. While the run follows the chain, the last line of a series of steps is printed `LINE_MS` after
+ * the previous line, even if no further step follows.
  */
 function progressPrinter({ json, once }: SinkFlags): { print(progress: SinkProgress): void; end(): void } {
   let last: string | undefined;
   let shownMs = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  const show = (line: string): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    shownMs = performance.now();
+    printStderr(line);
+  };
   return {
     print(progress) {
       const line = json === true ? JSON.stringify(progress) : lineOf(progress);
@@ -88,15 +96,18 @@ function progressPrinter({ json, once }: SinkFlags): { print(progress: SinkProgr
       const before = last;
       last = line;
       if (json === true) return printJson(progress);
-      if (performance.now() - shownMs < LINE_MS) return;
+      const pauseMs = shownMs + LINE_MS - performance.now();
+      if (pauseMs > 0) {
+        if (once !== true) timer ??= setTimeout(() => show(last ?? line), pauseMs).unref();
+        return;
+      }
       // With `--once`, `line` may be the last line of the run, and `end` prints the last line. This function therefore
       // prints the previous line, so that no line is printed twice.
       const shown = once === true ? before : line;
-      if (shown === undefined) return;
-      shownMs = performance.now();
-      printStderr(shown);
+      if (shown !== undefined) show(shown);
     },
     end() {
+      clearTimeout(timer);
       if (json !== true && last !== undefined) printLine(last);
     },
   };
