@@ -31,11 +31,6 @@ const timeMs = that(
   (value) => Number.isFinite(value) && Math.abs(Number(value)) <= TIME_MS_MAX,
 );
 const amount = that('a string of digits', (value) => typeof value === 'string' && /^[0-9]{1,30}$/.test(value));
-/** Shape of a public key. The shape is strict, because a command decodes such keys to check signatures. */
-export const publicKey = that(
-  '64 hexadecimal digits',
-  (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value),
-);
 const scalar = that('a string, a number or true or false', (value) =>
   ['string', 'number', 'boolean'].includes(typeof value),
 );

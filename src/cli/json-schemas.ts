@@ -41,7 +41,11 @@ function shapes(): Readonly<Record<string, Schema>> {
       ],
     })),
     account: ofEither((dialect) =>
-      objectOf({ account: accountShape(dialect), latestTransactions: listOf(confirmedShape(dialect)) }),
+      objectOf({
+        account: accountShape(dialect),
+        group: GROUP_OR_NULL,
+        latestTransactions: listOf(confirmedShape(dialect)),
+      }),
     ),
     delegates: ofEither((dialect) => objectOf({ delegates: listOf(delegateShape(dialect)) })),
     events: objectOf(
@@ -99,6 +103,13 @@ function published(shape: Schema): object {
 }
 
 const POOL_STATE: Schema = { type: 'string', enum: POOL_STATES };
+
+const GROUP_OR_NULL: Schema = {
+  anyOf: [
+    { type: 'null' },
+    objectOf({ min: COUNT, members: listOf(objectOf({ address: ADDRESS, publicKey: PUBLIC_KEY })) }),
+  ],
+};
 
 const VERIFIED: Schema = objectOf({
   id: { type: ['string', 'null'] },

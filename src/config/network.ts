@@ -294,7 +294,8 @@ function forgersIn(folder: string): Pick<Network, 'forgers' | 'forgersFault'> {
   try {
     json = readJson(file);
   } catch (error) {
-    const isDenied = error instanceof ProtocolError && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'EACCES';
+    const isDenied =
+      error instanceof ProtocolError && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'EACCES';
     if (!isDenied) throw error;
     return { forgersFault: error };
   }

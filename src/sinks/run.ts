@@ -148,8 +148,7 @@ class SinkWriter {
     this.#settleBlocks(this.#finalHeight);
     const tip = this.#maker.tip();
     if (tip?.height !== this.#finalHeight) throw this.#tooShort(await source.height());
-    if (tip.id !== this.#finalBlockId)
-      throw this.#ofOtherChain(`has ${tip.id} there`, this.#createAgain());
+    if (tip.id !== this.#finalBlockId) throw this.#ofOtherChain(`has ${tip.id} there`, this.#createAgain());
   }
 
   #tooShort(height: number): ProtocolError {

@@ -150,6 +150,34 @@ test.serial('an account is found by address, by public key and by the name of it
   }
 });
 
+test.serial('an account is shown with its multisignature group', async (t) => {
+  const account = { address: '9L', publicKey: KEY, balance: '123' };
+  const members = [
+    { address: '3L', publicKey: 'cd'.repeat(32) },
+    { address: '4L', publicKey: 'ef'.repeat(32) },
+  ];
+  const answered = members.map((each) => ({ ...each, secondPublicKey: '' }));
+  const group = { ...account, secondPublicKey: '', min: 2, lifetime: 24, members: answered };
+  const latest = { data: [] };
+  const node = await nodeAnswering(t, {
+    '/api/accounts?address=9L': { data: [account] },
+    '/api/accounts/9L/multisignature_groups': { data: [group] },
+    '/api/transactions?senderIdOrRecipientId=9L&sort=timestamp:desc&limit=10': latest,
+    '/api/accounts?address=8L': { data: [{ ...account, address: '8L' }] },
+    '/api/transactions?senderIdOrRecipientId=8L&sort=timestamp:desc&limit=10': latest,
+  });
+  const { stdout, stderr } = await runCli(['account', '9L', '--node', node]);
+  t.is(stderr, '');
+  t.regex(stdout, /^multisignature {2}2 of 2 members must sign$/m);
+  t.regex(stdout, /^member {10}3L, (cd){32}\nmember {10}4L, (ef){32}$/m);
+  const json = await runCli(['account', '9L', '--json', '--node', node]);
+  t.deepEqual(JSON.parse(json.stdout), { account, group: { min: 2, members }, latestTransactions: [] });
+  const single = await runCli(['account', '8L', '--json', '--node', node]);
+  t.is((JSON.parse(single.stdout) as { group: unknown }).group, null, single.stdout);
+  const text = await runCli(['account', '8L', '--node', node]);
+  t.notRegex(text.stdout, /multisignature|member/);
+});
+
 test.serial('delegates are listed by rank, and pool transactions by what they wait for', async (t) => {
   const empty = { data: [] };
   const node = await nodeAnswering(t, {

@@ -194,6 +194,8 @@ const RUN_THERE: Readonly<Record<string, Runner>> = {
   'bloomery sink parquet chain-files --data-dir ~/.bloomery --network mainnet': SINK,
   'bloomery query': QUERY,
   'bloomery query "SELECT * FROM volume_per_day ORDER BY day" --from chain-files --engine .': QUERY,
+  'bloomery query "SELECT * FROM volume_per_day INTO OUTFILE \'volume.parquet\' FORMAT Parquet" --from chain-files --engine .':
+    QUERY,
   'bloomery sink clickhouse --url URL --database NAME': CLICKHOUSE,
   'bloomery sink clickhouse --url http://user@127.0.0.1:8123 --password-file clickhouse-password --database chain --node http://node.example:4000 --network mainnet':
     CLICKHOUSE,

@@ -2,7 +2,17 @@
 
 import test from 'ava';
 import { execFileSync, spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -118,6 +128,14 @@ if (chdb === undefined) {
     const [row] = (JSON.parse(stdout) as { data: readonly Record<string, unknown>[] }).data;
     t.deepEqual([row?.['height'], row?.['blocks']], [HEIGHT, `${HEIGHT}`]);
     t.is(typeof row?.['ids'], 'string');
+    const file = join(folder, 'volume.parquet');
+    const stored = await runCli([
+      'query',
+      `SELECT * FROM volume_per_day INTO OUTFILE '${file}' FORMAT Parquet`,
+      ...ask,
+    ]);
+    t.is(stored.code, 0, stored.stderr);
+    t.is(readFileSync(file).toString('latin1', 0, 4), 'PAR1');
     const refused = await runCli(['query', 'SELECT nothing', ...ask]);
     t.is(refused.code, 1);
     t.true(isProblemLine(refused.stderr), refused.stderr);

@@ -222,7 +222,10 @@ test('a reverted block above the last range ends the run, and the next run repai
   const content = emptyMemorySink();
   const error = await t.throwsAsync(runSink({ ...whole, source, sink: new MemorySink(content), follows: true }));
   t.is(codeOf(error), 'SINK_REVERTED_BELOW');
-  t.regex(error?.message ?? '', /^block 55 was reverted, .*: start the command again; .* block 50 .* create the sink again$/);
+  t.regex(
+    error?.message ?? '',
+    /^block 55 was reverted, .*: start the command again; .* block 50 .* create the sink again$/,
+  );
   const after = listSource(late.maker.rules, { blocks: late.blocks, finalHeight: 55 });
   await runSink({ ...whole, source: after, sink: new MemorySink(content), follows: false });
   t.deepEqual(sorted(new MemorySink(content).rows()), rowsOf(late, late.blocks));

@@ -263,6 +263,7 @@ const HEALTHY_ANSWERS: Readonly<Record<string, unknown>> = {
     },
   ],
   accounts: [{ address: '1L', balance: '100000000000' }],
+  'accounts/1L/multisignature_groups': [],
   peers: [],
   transactions: [
     {

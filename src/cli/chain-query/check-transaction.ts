@@ -6,10 +6,10 @@
  */
 
 import { lskText } from '../../primitives/amount.ts';
-import { ProtocolError } from '../../primitives/errors.ts';
 import type { TransactionSigner } from '../../protocol/sign.ts';
 import type { Transaction } from '../../protocol/types.ts';
-import { listOf, members, NODE_CLOCK, publicKey, uint32, type Shape } from '../answer-shapes.ts';
+import { NODE_CLOCK } from '../answer-shapes.ts';
+import { groupOfAccount } from './group-of-account.ts';
 import { POOL_STATES, type PoolStateName } from './pool-states.ts';
 import { ACCOUNTS, POOLED_TRANSACTIONS, TRANSACTIONS, type AccountJson, type TransactionJson } from './shapes.ts';
 import type { Source } from './chain-source.ts';
@@ -31,9 +31,6 @@ interface Group {
   readonly min: number;
   readonly members: readonly { readonly publicKey: string }[];
 }
-
-const GROUPS: Shape = listOf(members({ min: uint32, members: listOf(members({ publicKey })) }));
-const NOT_FOUND = 404;
 
 /** @throws ProtocolError in the same cases as `Source.ask` */
 export async function checkTransaction(
@@ -80,12 +77,7 @@ async function groupOf({ payload, senderId }: Transaction, source: Source): Prom
     const keys = payload.keysgroup.map((key) => ({ publicKey: key.slice(1) }));
     return { min: keys.length, members: keys };
   }
-  try {
-    return (await source.ask<readonly Group[]>(`accounts/${senderId}/multisignature_groups`, GROUPS))[0];
-  } catch (error) {
-    if (error instanceof ProtocolError && error.data['status'] === NOT_FOUND) return undefined;
-    throw error;
-  }
+  return groupOfAccount(senderId, source);
 }
 
 function missingOf(transaction: Transaction, { min, members: all }: Group, signer: TransactionSigner) {

@@ -59,6 +59,12 @@ export interface AccountJson {
   readonly delegate?: Omit<DelegateJson, 'account'> | null;
 }
 
+export interface GroupJson {
+  /** Number of members who must sign. */
+  readonly min: number;
+  readonly members: readonly { readonly address: string; readonly publicKey: string }[];
+}
+
 // The patterns are strict, because commands put ids, addresses and public keys into the URLs of further requests.
 const id: Shape = matching(/^[0-9]{1,20}$/, 'an id');
 const address: Shape = matching(/^[0-9]{1,21}L$/, 'an address');
@@ -126,3 +132,10 @@ export const ACCOUNTS = listOf(
     delegate: nothing,
   }),
 );
+
+/**
+ * The key of a member may have capital letters. The shape is strict otherwise, because a command decodes such keys to
+ * check signatures.
+ */
+const memberKey: Shape = matching(/^[0-9a-f]{64}$/i, 'a public key');
+export const GROUPS = listOf(members({ min: uint32, members: listOf(members({ address, publicKey: memberKey })) }));

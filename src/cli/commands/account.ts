@@ -1,4 +1,4 @@
-/** `bloomery account`: shows an account of a chain with its latest transactions. */
+/** `bloomery account`: shows an account of a chain with its multisignature group and its latest transactions. */
 
 import { addressFault } from '../../crypto/keys.ts';
 import { isCanonicalHex } from '../../primitives/bytes.ts';
@@ -9,9 +9,11 @@ import {
   TRANSACTIONS,
   type AccountJson,
   type DelegateJson,
+  type GroupJson,
   type TransactionJson,
 } from '../chain-query/shapes.ts';
 import { askSource, type Source } from '../chain-query/chain-source.ts';
+import { groupOfAccount } from '../chain-query/group-of-account.ts';
 import { descriptionOf, isSet, lsk, rowLines, type Row } from '../chain-query/format-rows.ts';
 import type { QueryFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
@@ -32,8 +34,10 @@ async function showAccount(source: Source, which: string, flags: QueryFlags): Pr
   const found = await findAccount(source, which);
   const path = `transactions?senderIdOrRecipientId=${found.address}&sort=timestamp:desc&limit=${LATEST_SHOWN}`;
   const latest = await source.ask<readonly TransactionJson[]>(path, TRANSACTIONS);
+  const group = await groupOfAccount(found.address, source);
   if (flags.json === true) {
-    printJson({ account: found, latestTransactions: latest });
+    const shown = group === undefined ? null : { min: group.min, members: group.members.map(memberOf) };
+    printJson({ account: found, group: shown, latestTransactions: latest });
     return;
   }
   const { address, publicKey, balance, secondPublicKey, delegate } = found;
@@ -43,6 +47,7 @@ async function showAccount(source: Source, which: string, flags: QueryFlags): Pr
       ['balance', lsk(balance)],
       ['public key', isSet(publicKey) ? publicKey : 'unknown: it has sent nothing yet'],
       ...(isSet(secondPublicKey) ? [['second key', secondPublicKey] as const] : []),
+      ...(group === undefined ? [] : groupRows(group)),
       ...(delegate === undefined || delegate === null ? [] : delegateRows(delegate)),
     ]),
     ...(latest.length === 0 ? [] : ['', `latest transactions, newest first (${LATEST_SHOWN} at most):`]),
@@ -88,6 +93,17 @@ function queriesOf(which: string): readonly string[] {
  */
 function isName(which: string): boolean {
   return /^[a-z0-9!@$&_.]{1,20}$/i.test(which);
+}
+
+function memberOf({ address, publicKey }: GroupJson['members'][number]): GroupJson['members'][number] {
+  return { address, publicKey };
+}
+
+function groupRows({ min, members }: GroupJson): readonly Row[] {
+  return [
+    ['multisignature', `${min} of ${members.length} members must sign`],
+    ...members.map(({ address, publicKey }) => ['member', `${address}, ${publicKey}`] as const),
+  ];
 }
 
 function delegateRows({ username, rank, vote, producedBlocks, missedBlocks, productivity }: Delegate): readonly Row[] {

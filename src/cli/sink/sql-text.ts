@@ -51,8 +51,7 @@ export function formatClause(sql: string): string | undefined {
   if (tokens.some((token) => isWord(token, 'OUTFILE'))) return undefined;
   // Only the clause SETTINGS may follow the clause FORMAT.
   const at = tokens.findLastIndex(
-    (token, index) =>
-      isWord(token, 'FORMAT') && (index + 2 === tokens.length || isWord(tokens[index + 2], 'SETTINGS')),
+    (token, index) => isWord(token, 'FORMAT') && (index + 2 === tokens.length || isWord(tokens[index + 2], 'SETTINGS')),
   );
   const token = at < 0 ? '' : (tokens[at + 1] ?? '');
   const name = QUOTED_NAME.exec(token)?.groups?.['name'] ?? token;
