@@ -100,7 +100,9 @@ class HttpClient {
       if (parameters[name] !== undefined) throw new TypeError(`items() takes no ${name}: it reads the whole list`);
     }
     if (path === '/voters' || path === '/votes')
-      throw new TypeError(`items() does not read ${path}: its list is a member of data, so read it with get() and after`);
+      throw new TypeError(
+        `items() does not read ${path}: its list is a member of data, so read it with get() and after`,
+      );
     let after: string | null | undefined = '';
     while (after !== null) {
       const { data, meta } = await this.#list(path, { limit: PAGE_ITEMS, ...parameters, after });

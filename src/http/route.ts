@@ -157,11 +157,7 @@ export class CheckedRequest {
   readonly client: string | undefined;
   readonly #values: ReadonlyMap<string, Value>;
 
-  constructor(
-    values: ReadonlyMap<string, Value>,
-    body: Readonly<Record<string, unknown>>,
-    client?: string,
-  ) {
+  constructor(values: ReadonlyMap<string, Value>, body: Readonly<Record<string, unknown>>, client?: string) {
     this.#values = values;
     this.body = body;
     this.client = client;

@@ -100,7 +100,11 @@ const wrongFiles: readonly (readonly [what: string, content: string, message: Re
   ['a section that is not an object', '{ http: [] }', /config\.json5: http must be an object$/],
   ['a host name to listen on', "{ http: { host: 'localhost' } }", /http\.host must be an IPv4 address/],
   ['an address beyond 255', "{ p2p: { host: '127.0.0.256' } }", /p2p\.host must be an IPv4 address/],
-  ['a peer without a port', "{ p2p: { fixedPeers: ['127.0.0.1'] } }", /p2p\.fixedPeers must be a list of IP:PORT; entry 1, "127\.0\.0\.1", is not accepted$/],
+  [
+    'a peer without a port',
+    "{ p2p: { fixedPeers: ['127.0.0.1'] } }",
+    /p2p\.fixedPeers must be a list of IP:PORT; entry 1, "127\.0\.0\.1", is not accepted$/,
+  ],
   [
     'a misspelt event code',
     "{ notify: { events: ['FORGING_PAUSED', 'OWN_SLOT_MISSED'] } }",

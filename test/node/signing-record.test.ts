@@ -1,7 +1,14 @@
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { openJournal, type JournalFile } from '../../src/node/journal-file.ts';
-import { checkNetwork, moveRecord, recordOf, recordOfText, takenOf, textOfRecord } from '../../src/node/signing-record.ts';
+import {
+  checkNetwork,
+  moveRecord,
+  recordOf,
+  recordOfText,
+  takenOf,
+  textOfRecord,
+} from '../../src/node/signing-record.ts';
 import type { SignedHeader } from '../../src/protocol/rules.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 

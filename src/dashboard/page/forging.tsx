@@ -51,7 +51,8 @@ export function Forging() {
       <Paused forging={forging} />
       <p class="quiet">
         {countText(on)} of {countText(forging.length)} delegates of this node forge
-        {waiting > 0 && `; ${countText(waiting)} more ${waiting === 1 ? 'does' : 'do'} not sign yet`}. The next slot comes first.
+        {waiting > 0 && `; ${countText(waiting)} more ${waiting === 1 ? 'does' : 'do'} not sign yet`}. The next slot
+        comes first.
       </p>
       {asked.kind === 'failed' && (
         <p class="problem" role="alert">

@@ -68,7 +68,12 @@ export class WatermarkedJournal implements SigningJournal {
         observer.log('warn', 'FORGING_FOLDER_RESTORED', message, fields);
         if (mayBeOutdated(watermark, journal, delegate) || isOfOtherSigner(watermark, journal, delegate))
           journal.hold(delegate, nowS);
-      } else if (!isMoved && journal.isCopied && this.outside(delegate) === 'unknown' && !(areKept && last === undefined)) {
+      } else if (
+        !isMoved &&
+        journal.isCopied &&
+        this.outside(delegate) === 'unknown' &&
+        !(areKept && last === undefined)
+      ) {
         journal.hold(delegate, nowS);
         const message = 'the signing journal is a copy and may be out of date: the node waits as if it had no journal';
         observer.log('warn', 'FORGING_FOLDER_COPIED', message, { delegate });

@@ -279,8 +279,7 @@ test('refused blocks of strangers do not hide the refused block of a delegate in
   const { importer } = await countingChain(maker, block.timestamp, (_code, _level, fields) =>
     logged.push(fields?.['delegate']),
   );
-  for (let sent = 0; sent < 50; sent += 1)
-    await importer.import(signBlock(block, {}, keyPairOf(`stranger ${sent}`)));
+  for (let sent = 0; sent < 50; sent += 1) await importer.import(signBlock(block, {}, keyPairOf(`stranger ${sent}`)));
   const other = maker.network.delegates.find((keyPair) => publicKeyOf(keyPair) !== block.generatorPublicKey);
   if (other === undefined) throw new Error('the network has several delegates');
   t.is(await outcomeOf(importer, signBlock(block, {}, other)), 'BLOCK_FORGER_INVALID');
