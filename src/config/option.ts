@@ -137,13 +137,14 @@ export function list<T>(
  * Makes an option whose value is a list of `{publicKey, encryptedPassphrase}` objects. In an environment variable, each
  * entry has the form `<publicKey>|<encryptedPassphrase>`, and commas separate the entries.
  */
-export function delegateList(help: string): Option<readonly ForgerEntry[]> {
+export function delegateList(help: string, facts: Pick<Facts, 'defaultText'> = {}): Option<readonly ForgerEntry[]> {
   return {
     help,
     default: [],
     expected:
       'a list of {publicKey, encryptedPassphrase}, in which each publicKey has 64 lower-case hexadecimal digits',
     secret: true,
+    ...facts,
     read(value) {
       try {
         return new RecordReader({ value }, '', 'ENTRY').objects('value', forgerEntry, ENTRIES_MAX);

@@ -203,7 +203,9 @@ export const OPTIONS = {
       'Whether the node, at each start, decrypts all passphrases in `delegates` with `defaultPassword` and enables forging for these delegates.',
       false,
     ),
-    delegates: delegateList('Delegates that may forge on this node, with their encrypted passphrases.'),
+    delegates: delegateList('Delegates that may forge on this node, with their encrypted passphrases.', {
+      defaultText: 'all delegates in `forgers.json` of the network, if the network has this file; otherwise none',
+    }),
     defaultPassword: text(
       'Password of the encrypted passphrases in `delegates`. With `force`, the node needs this password.',
       '',
@@ -226,7 +228,7 @@ export const OPTIONS = {
       { defaultText: 'bloomery/signed below $XDG_STATE_HOME, or below ~/.local/state' },
     ),
     consensusMin: integer(
-      'Minimum share of the connected peers that must have the tip of this node before this node forges; 0 for no condition. If the share among all connected peers is too low, the node computes a second share: among the peers that it dialled or that the configuration names. If the second share is high enough, the node forges.',
+      'Minimum share of the connected peers that must have the tip of this node before this node forges; 0 for no condition. If the share among all connected peers is too low, the node computes a second share: among the peers that it dialled or that the configuration names. If the second share is high enough, the node forges. With `p2p.enabled: false` (`--no-peers`), the node has no peers, and the option has no effect.',
       0,
       0,
       100,

@@ -209,7 +209,11 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
           outboundMax: config.p2p.outboundMax,
         },
         expectsPeers: wantedPeers === 'named',
-        profile: { ...generation.profile, forgingConsensusMin: config.forging.consensusMin },
+        // A node with P2P off has no peers, so the consensus would never be high enough.
+        profile: {
+          ...generation.profile,
+          forgingConsensusMin: wantedPeers === 'none' ? 0 : config.forging.consensusMin,
+        },
       },
     );
     control?.built({ engine, store });
