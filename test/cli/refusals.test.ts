@@ -1,6 +1,8 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
+import { systemClock } from '../../src/node/system.ts';
+import { takeLock } from '../../src/store/disk/process-lock.ts';
 import { isProblemLine, runCli, takePort } from '../support/cli.ts';
 import { canMakeCertificates, makeCertificate } from '../support/certificate.ts';
 import { freePortRanges } from '../support/ports.ts';
@@ -23,6 +25,40 @@ test.serial('start on a taken HTTP or peer port names the port and writes nothin
     t.false(existsSync(data));
   }
 });
+
+test.serial('a second start of a node names the data folder that is in use, and not the port', async (t) => {
+  const taken = await takePort(t);
+  const data = temporaryFolder(t);
+  const chain = join(data, 'devnet', 'chain');
+  mkdirSync(chain, { recursive: true });
+  const lock = takeLock(chain, 'in-use', systemClock);
+  t.teardown(() => {
+    lock.release();
+  });
+  const args = ['start', '--network', 'devnet', '--http-port', `${taken}`, '--ws-port', '0', '--data-dir', data];
+  const { code, stderr } = await runCli(args);
+  t.is(code, 1);
+  t.true(isProblemLine(stderr), stderr);
+  t.true(stderr.startsWith(`bloomery: The chain store in ${chain} is in use by process ${process.pid}`), stderr);
+  t.regex(stderr, /\(STORE_IN_USE\)$/m);
+});
+
+test.serial(
+  'start refuses a log file that it cannot write, as a wrong configuration, and writes nothing',
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const config = join(folder, 'config.json5');
+    writeFileSync(config, JSON.stringify({ log: { file: join(config, 'node.log') } }));
+    const data = join(folder, 'data');
+    const ports = ['--http-port', '0', '--ws-port', '0'];
+    const args = ['start', '--network', 'devnet', ...ports, '--config', config, '--data-dir', data];
+    const { code, stderr } = await runCli(args);
+    t.is(code, 2, stderr);
+    t.true(isProblemLine(stderr), stderr);
+    t.regex(stderr, /\(LOG_FILE_UNUSABLE\)$/m);
+    t.false(existsSync(data));
+  },
+);
 
 for (const args of [
   ['devnet', '--data-dir', '', '--fresh'],

@@ -18,6 +18,7 @@ import { webhookSecretOf } from '../../node/notify/secret.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { ProtocolError, messageOf } from '../../primitives/errors.ts';
 import { dataFolderOf } from '../chain-location.ts';
+import { storeInUse, storeOwner } from '../../store/disk/environment.ts';
 import { beginNodeProgram } from '../node-program.ts';
 import { checkPortsFree, endpointsOf } from '../ports.ts';
 import type { StartFlags } from '../flags.ts';
@@ -47,7 +48,7 @@ export async function start(flags: StartFlags): Promise<void> {
   await checkForgingKeys(config.forging);
   const dataDirectory = join(dataFolderOf(flags.dataDir, home), network.name);
   await endLeftoverReaders(dataDirectory, systemClock);
-  await checkPortsFree(endpointsOf(config));
+  await checkPorts(config, chainDirectory({ dataDirectory }));
 
   const program = beginNodeProgram(config);
   const { metrics, observer } = program;
@@ -72,6 +73,21 @@ export async function start(flags: StartFlags): Promise<void> {
     close: () => node.close(),
     stopping: () => systemd.stopping(),
   });
+}
+
+/**
+ * @param directory folder of the chain store
+ * @throws ProtocolError `STORE_IN_USE` if a port is in use and another process uses the store. This process is usually a
+ *   node that also has the port, so another port alone would not help
+ * @throws ProtocolError in the same cases as `checkPortsFree`
+ */
+async function checkPorts(config: Config, directory: string): Promise<void> {
+  try {
+    await checkPortsFree(endpointsOf(config));
+  } catch (error) {
+    const owner = storeOwner(directory, systemClock);
+    throw owner === undefined ? error : storeInUse(directory, owner);
+  }
 }
 
 /**

@@ -196,6 +196,16 @@ export function storeOwner(directory: string, clock: Clock): string | undefined 
   return existsSync(directory) ? ownerOf(directory, LOCK_NAME, clock) : undefined;
 }
 
+/** The error for a store on whose folder another process holds the lock. */
+export function storeInUse(directory: string, owner: string, options?: ErrorOptions): ProtocolError {
+  return new ProtocolError(
+    'STORE_IN_USE',
+    { directory, owner },
+    `The chain store in ${directory} is in use by ${owner}. Stop that process, or give this node another data folder.`,
+    options,
+  );
+}
+
 /**
  * Closes an environment that this module opened. If the environment was opened for writing, the caller releases the
  * lock on the folder afterwards. This program reads and writes synchronously, so `database.close` waits for no other
@@ -246,13 +256,7 @@ function lockOf(directory: string, clock: Clock | undefined): ProcessLock {
     return takeLock(directory, LOCK_NAME, clock);
   } catch (error) {
     if (!(error instanceof ProtocolError) || error.code !== 'LOCKED') throw refusalToWrite(directory, error);
-    const { pid, owner } = error.data;
-    throw new ProtocolError(
-      'STORE_IN_USE',
-      { directory, pid, owner },
-      `The chain store in ${directory} is in use by ${String(owner)}. Stop that process, or give this node another data folder.`,
-      { cause: error },
-    );
+    throw storeInUse(directory, String(error.data['owner']), { cause: error });
   }
 }
 
