@@ -178,6 +178,10 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
     // a node that refuses this machine. In this case, the error ends with a question to the user.
     const isOfNode = message !== undefined && (status >= 500 || reasons.length > 0);
     const doubt = isOfNode ? '' : '; is it a node that lets this machine ask?';
+    const text =
+      code === 'NODE_SILENT'
+        ? `the node at ${base} does not answer its reading processes: if this lasts, read the end of its log, and restart the node`
+        : `${base}${prefix}/${path} answered: ${refusal}${doubt}`;
     return new ProtocolError(
       'NODE_ANSWER_UNEXPECTED',
       {
@@ -188,7 +192,7 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
         ...(message === undefined ? {} : { said: message }),
         ...retryAfterOf(response),
       },
-      `${base}${prefix}/${path} answered: ${refusal}${doubt}`,
+      text,
     );
   }
 

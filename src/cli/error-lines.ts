@@ -55,6 +55,8 @@ export function errorLineOf(error: unknown): ErrorLine {
  */
 function shownCode(error: unknown): string | undefined {
   if (error instanceof CommanderError || !(error instanceof Error) || !('code' in error)) return undefined;
+  // A reading process of the node answered, and `NODE_SILENT` says that the process of the node did not.
+  if (error instanceof ProtocolError && error.data['reason'] === 'NODE_SILENT') return 'NODE_SILENT';
   const { code } = error;
   return typeof code === 'string' && CODE.test(code) && code !== 'USAGE' ? code : undefined;
 }

@@ -3,6 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { nodeAsker } from '../../src/cli/ask-node.ts';
+import { errorLineOf } from '../../src/cli/error-lines.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { fakeNode } from '../http/fake-node.ts';
@@ -102,6 +103,24 @@ test('an answer that is not JSON, or lacks its data, is refused', async (t) => {
       'NODE_ANSWER_UNEXPECTED',
     );
   }
+});
+
+test('the line for a node that does not answer its reading processes has the code NODE_SILENT', async (t) => {
+  const body = { message: 'The node does not answer its reading processes: send the request again later.' };
+  const lineFor = async (reason: object): Promise<string> => {
+    const asker = nodeAsker(
+      await serve(t, (_request, response) => response.writeHead(503).end(JSON.stringify({ ...body, ...reason }))),
+    );
+    const error = await t.throwsAsync(asker.ask('node/status'), { code: 'NODE_ANSWER_UNEXPECTED' });
+    return errorLineOf(error).line.replace(asker.base, 'URL');
+  };
+  t.is(
+    await lineFor({ reason: 'NODE_SILENT' }),
+    'bloomery: the node at URL does not answer its reading processes: if this lasts, read the end of its log, and ' +
+      'restart the node (NODE_SILENT)',
+  );
+  for (const reason of [{}, { reason: 'SOMETHING' }])
+    t.regex(await lineFor(reason), /URL\/api\/node\/status answered: .*\(NODE_ANSWER_UNEXPECTED\)$/);
 });
 
 test('a node address needs no scheme, and its port is 4000 by default', (t) => {
