@@ -218,6 +218,8 @@ export const FULL_STATUS = members({
 });
 export const NODE_CLOCK = members({ secondsSinceEpoch: uint32 });
 export const NODE_IDENTITY = members({ version: text, build: optional(text), nethash: text });
+/** Second shape for `node/constants` of any Lisk node, also of an earlier build or of lisk-sdk. */
+export const LISK_NODE = members({ version: text, protocolVersion: text, epoch: moment, build: optional(text) });
 export const NODE_PROTOCOL = members({ protocolVersion: text });
 
 /**

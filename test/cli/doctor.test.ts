@@ -75,6 +75,7 @@ function scripted(t: ExecutionContext, answers: Record<string, Untyped>, refusal
 
 interface NodeFixture extends DiskFixture {
   readonly folder: string;
+  readonly url: string;
 }
 
 /** Creates the folder of a healthy node, and serves `answers` over HTTP (`silent`: no server listens at the URL). */
@@ -290,6 +291,37 @@ test('a program that answers with success but without data is no node that refus
   t.deepEqual(await found(t, { ...its, url }), ['NODE_ANSWERS_ODDLY']);
 });
 
+/** Constants of a node of release 3.0.2 of lisk-sdk. An earlier build of Bloomery sends these members, too. */
+const EARLIER = { version: '3.0.2', protocolVersion: '2.0', epoch: '2016-05-24T17:00:00.000Z', build: 'v0.0.9' };
+
+for (const [what, answers] of [
+  ['an earlier build of Bloomery', { ...healthy(), 'node/constants': { ...EARLIER, nethash: NETHASH } }],
+  ['lisk-sdk', {}],
+] as const) {
+  test.serial(`a node of ${what} is named as a node that must be upgraded first`, async (t) => {
+    const its = await setUpNode(t, 'silent');
+    const unknown = { status: 404, body: { message: 'Route not found' } };
+    const url = await scripted(t, { ...answers, 'api/node/constants': EARLIER }, unknown);
+    t.deepEqual(await found(t, { ...its, url }), ['NODE_OF_EARLIER_BUILD']);
+    const [finding] = await runChecks({ ...its, url });
+    t.is(finding?.evidence, `${url}/api/node/constants reports version 3.0.2 (build v0.0.9), and no blockTime`);
+  });
+}
+
+test('a program that is no node of Lisk, or a node of this build behind a proxy, is not an earlier build', async (t) => {
+  const its = await setUpNode(t, 'silent');
+  const unknown = { status: 404, body: { message: 'Not found' } };
+  t.deepEqual(await found(t, { ...its, url: await scripted(t, {}, unknown) }), ['NODE_REFUSES']);
+  const proxied = { 'api/node/constants': { ...EARLIER, blockTime: 10 } };
+  t.deepEqual(await found(t, { ...its, url: await scripted(t, proxied, unknown) }), ['NODE_REFUSES']);
+});
+
+test.serial('the doctor asks no node if the configuration with its address is refused', async (t) => {
+  const { url: _, ...its } = await setUpNode(t, 'silent');
+  writeFileSync(its.config, JSON.stringify({ http: { prot: 7123 } }));
+  t.deepEqual(await found(t, its), ['CONFIG_WRONG', 'NODE_UNCHECKED']);
+});
+
 test('the evidence for a node that does not run has the reason', async (t) => {
   const its = await setUpNode(t, 'silent');
   const [finding] = await runChecks(its);
@@ -496,7 +528,7 @@ test.serial('the tests induce each fault of the catalogue', (t) => {
 test('without an address the doctor asks the node at the HTTP address of its configuration', async (t) => {
   const its = await setUpNode(t, 'silent');
   const { network: name = '', environment } = its;
-  const at = (http: object): string => {
+  const at = (http: object): string | undefined => {
     writeFileSync(its.config, JSON.stringify({ http }));
     return addressOfNode({ network: name, config: its.config, environment });
   };
@@ -504,12 +536,12 @@ test('without an address the doctor asks the node at the HTTP address of its con
   t.is(at({ port: 7123, host: '127.0.0.2' }), 'http://127.0.0.2:7123');
   t.is(
     addressOfNode({ network: name, environment: { BLOOMERY_HTTP_PORT: '7124' } })
-      .split(':')
+      ?.split(':')
       .at(-1),
     '7124',
   );
-  // If the configuration has an error, the doctor asks the node at the default address. `checkDisk` reports the error.
-  t.is(at({ port: 'x' }), 'http://127.0.0.1:4000');
+  // If the configuration has an error, the address is unknown. `checkDisk` reports the error.
+  t.is(at({ port: 'x' }), undefined);
   t.is(addressOfNode({ environment }), 'http://127.0.0.1:4000');
 });
 

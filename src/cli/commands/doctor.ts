@@ -19,7 +19,11 @@ export async function doctor(flags: DoctorFlags): Promise<void> {
     ...(config === undefined ? {} : { config }),
   };
   const url = flags.node ?? addressOfNode(configured);
-  const findings = await runChecks({ ...configured, url, ...(dataDir === undefined ? {} : { dataDir }) });
+  const findings = await runChecks({
+    ...configured,
+    ...(url === undefined ? {} : { url }),
+    ...(dataDir === undefined ? {} : { dataDir }),
+  });
   if (findings.length > 0) process.exitCode = EXIT.failed;
   if (flags.json === true) {
     printJson({ findings });

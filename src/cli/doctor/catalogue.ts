@@ -70,6 +70,10 @@ export const FAULTS = {
     'Another program uses a port of the node.',
     'Stop the other program, or choose other ports (http.port, p2p.port).',
   ),
+  NODE_UNCHECKED: warning(
+    'The doctor did not check the running node, because its address is unknown.',
+    'First correct the network folder or the configuration, or set the address of the node with --node.',
+  ),
   NODE_NOT_RUNNING: warning(
     'No node answers at the address.',
     'Start a node with `bloomery start`, or set the address of the node with --node.',
@@ -85,6 +89,10 @@ export const FAULTS = {
   NODE_ANSWERS_ODDLY: error(
     'The program that answers at the address of the node is not a Bloomery node.',
     'Set the address of the node with --node. `ss -ltnp` shows the program that uses a port.',
+  ),
+  NODE_OF_EARLIER_BUILD: error(
+    'The node that answers is an earlier build of Bloomery, or a node of lisk-sdk. The doctor cannot check such a node.',
+    'Upgrade the node to the build of this command (docs/guides/operate.md), or set the address of another node with --node.',
   ),
   NODE_OF_OTHER_NETWORK: error(
     'The node that answers belongs to another network.',

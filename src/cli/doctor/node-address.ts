@@ -14,10 +14,10 @@ export interface AddressRequest {
 }
 
 /**
- * Returns the HTTP address from the configuration of a network. The result is the default address if no network is
- * given, or if the network folder or the configuration is invalid.
+ * Returns the HTTP address from the configuration of a network, or the default address if no network is given. The
+ * result is undefined if the network folder or the configuration is invalid.
  */
-export function addressOfNode({ network: name, config: file, environment }: AddressRequest): string {
+export function addressOfNode({ network: name, config: file, environment }: AddressRequest): string | undefined {
   if (name === undefined) return DEFAULT;
   try {
     const network = loadNetwork(findNetworkDirectory(name, bloomeryHome(environment)));
@@ -26,7 +26,7 @@ export function addressOfNode({ network: name, config: file, environment }: Addr
     return `http://${hostOf(http)}:${http.port}`;
   } catch (error) {
     // No report is necessary here, because `checkDisk` reports faults of the network folder and the configuration.
-    if (error instanceof ProtocolError) return DEFAULT;
+    if (error instanceof ProtocolError) return undefined;
     throw error;
   }
 }

@@ -2,6 +2,8 @@
 
 import { durationText } from '../../primitives/duration.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
+import { LISK_NODE } from '../answer-shapes.ts';
+import { nodeAsker } from '../ask-node.ts';
 import type { PeerVerdictState } from '../node-client.ts';
 import { activeDelegatesOf } from '../constants-answer.ts';
 import { finding, type FaultCode, type Finding } from './catalogue.ts';
@@ -28,6 +30,8 @@ export interface NodeReport {
 const UNFINAL_ROUNDS_MAX = 4;
 const UNFINAL_BLOCKS_MIN = 20;
 const CLOSE_OTHER_NETWORK = 4104;
+/** HTTP status of the answer for a path that a node does not serve. */
+const UNKNOWN_PATH = 404;
 /** Faults that a node shows as a consequence if it cannot store blocks. */
 const UNWRITTEN: readonly FaultCode[] = ['NODE_LAGS', 'CONSENSUS_LOW', 'NETWORK_STANDS_STILL', 'FINALITY_LAGS'];
 /** Faults that a node shows as a consequence if it refuses all new blocks. */
@@ -69,6 +73,8 @@ export async function checkNode(request: NodeRequest): Promise<NodeReport> {
     const { why, isLate } = error.data;
     if (error.code === 'NODE_UNREACHABLE')
       return { isAnswering: false, whyUnanswered: String(why), isLate: isLate === true, findings: [] };
+    const earlier = await signOfEarlierBuild(request, error);
+    if (earlier !== undefined) return { isAnswering: true, findings: [finding('NODE_OF_EARLIER_BUILD', earlier)] };
     return { isAnswering: true, findings: [finding(faultOfAnswer(error), error.message)] };
   }
   const findings = [judgeChain, judgePeers, judgeDiagnostics, judgeForging, judgeAlerts, judgeReaders].flatMap(
@@ -85,6 +91,26 @@ function faultOfAnswer({ code, data }: ProtocolError): FaultCode {
   // The reason `NODE_SILENT` means that a reading process answered, but the process of the node did not answer the
   // reading process.
   return data['reason'] === 'NODE_SILENT' ? 'NODE_SILENT' : 'NODE_REFUSES';
+}
+
+/**
+ * Returns what shows that a node of an earlier build of Bloomery, or of lisk-sdk, answers; undefined if nothing shows
+ * this. All these nodes serve `/api/node/constants`, and only nodes of later builds send `blockTime`.
+ *
+ * @param error error of a query, because of which the doctor cannot check the node
+ */
+async function signOfEarlierBuild({ url, timeoutMs }: NodeRequest, error: ProtocolError): Promise<string | undefined> {
+  if (error.code !== 'NODE_ANSWER_MALFORMED' && error.data['status'] !== UNKNOWN_PATH) return undefined;
+  const { base, ask } = nodeAsker(url, timeoutMs === undefined ? {} : { timeoutMs });
+  try {
+    const constants = await ask<{ version: string; build?: string; blockTime?: number }>('node/constants', LISK_NODE);
+    if (constants.blockTime !== undefined) return undefined;
+    const build = constants.build === undefined || constants.build === '' ? '' : ` (build ${constants.build})`;
+    return `${base}/api/node/constants reports version ${constants.version}${build}, and no blockTime`;
+  } catch (failure) {
+    if (failure instanceof ProtocolError) return undefined;
+    throw failure;
+  }
 }
 
 function withoutConsequences(findings: readonly Finding[]): readonly Finding[] {

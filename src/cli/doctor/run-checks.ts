@@ -6,13 +6,20 @@ import { checkDisk, type DiskRequest } from './disk-checks.ts';
 import { checkNode } from './node-checks.ts';
 import type { NodeRequest } from './node-answers.ts';
 
-export type DoctorRequest = NodeRequest & Omit<DiskRequest, 'isAnswering'>;
+export interface DoctorRequest extends Omit<NodeRequest, 'url'>, Omit<DiskRequest, 'isAnswering'> {
+  /** Address of the node. If this member is absent, the doctor does not check a running node. */
+  readonly url?: string;
+}
+
+const UNCHECKED = finding('NODE_UNCHECKED', 'no --node was given, and the configuration gives no address');
 
 /** All findings that the doctor reports, errors first; empty for a healthy node. */
 export async function runChecks(request: DoctorRequest): Promise<readonly Finding[]> {
-  const node = await checkNode(request);
-  const disk = await checkDisk({ ...request, isAnswering: node.isAnswering });
-  const findings = onceEach([...disk.findings, ...judgeTogether(request, node, disk)]);
+  const { url } = request;
+  const node = url === undefined ? undefined : await checkNode({ ...request, url });
+  const disk = await checkDisk({ ...request, isAnswering: node?.isAnswering === true });
+  const ofNode = url === undefined || node === undefined ? [UNCHECKED] : judgeTogether(url, node, disk);
+  const findings = onceEach([...disk.findings, ...ofNode]);
   const rank = ({ severity }: Finding): number => (severity === 'error' ? 0 : 1);
   return findings.sort((a, b) => rank(a) - rank(b));
 }
@@ -28,7 +35,7 @@ function onceEach(findings: readonly Finding[]): Finding[] {
  * only finding is `NODE_OF_OTHER_NETWORK`. If no program answers, the finding depends on the results of `checkDisk`.
  */
 function judgeTogether(
-  { url }: DoctorRequest,
+  url: string,
   node: Awaited<ReturnType<typeof checkNode>>,
   disk: Awaited<ReturnType<typeof checkDisk>>,
 ): readonly Finding[] {
