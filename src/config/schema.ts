@@ -284,7 +284,7 @@ export const OPTIONS = {
     events: list(
       'Codes of the events that the node sends to `webhook` and `command`; `all` for all codes.',
       NOTIFIED_CODES,
-      'event codes such as OWN_SLOTS_MISSED, or all',
+      'codes of events that the node sends, such as OWN_SLOTS_MISSED, or all',
       (entry) => (entry === 'all' || EVENT_CODES.has(entry) ? entry : undefined),
     ),
   },
