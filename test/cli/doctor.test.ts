@@ -403,6 +403,15 @@ test.serial('refused blocks up to the tip are not a fault, because anybody can i
   t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...decidedInTurn([twice, twice, twice]) })), []);
 });
 
+test.serial('the evidence for undelivered alerts says when the node counted the events', async (t) => {
+  const [finding] = await runChecks(await setUpNode(t, { ...healthy(), ...nodeFaults.ALERTS_UNDELIVERED }));
+  t.is(
+    finding?.evidence,
+    'webhook: 7 events waited at 2023-11-14T22:12:50.000Z (the node reports the number at most once an hour); deliveries fail ' +
+      'since 2023-11-14T20:00:00.000Z (it answered 500), last delivered: none since the start',
+  );
+});
+
 test.serial('a delegate that was enabled elsewhere is not a fault after its wait has ended', async (t) => {
   const { 'node/diagnostics': diagnostics } = decided('forge', 'FORGING_ELSEWHERE', missed, 1) as Untyped;
   t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), 'node/diagnostics': diagnostics })), []);

@@ -119,10 +119,12 @@ export function judgeAlerts({ samples, diagnostics }: NodeAnswers): readonly Fin
     const ofChannel = diagnostics.filter(({ module, fields }) => module === 'notify' && fields['channel'] === channel);
     const [latest] = unresolved(ofChannel, 'NOTIFY_FAILED', 'NOTIFY_RECOVERED');
     if (latest === undefined) return [];
-    const { waiting, reason, failingSince, lastDelivered = 'none since the start' } = latest.fields;
-    if (nowMs - Date.parse(String(failingSince ?? latest.time)) < UNDELIVERED_MS_MIN) return [];
-    const evidence = `${String(channel)}: ${String(waiting)} events wait since ${String(failingSince ?? latest.time)}, last delivered`;
-    return [finding('ALERTS_UNDELIVERED', `${evidence}: ${String(lastDelivered)} (${String(reason)})`)];
+    const { waiting, reason, failingSince = latest.time, lastDelivered = 'none since the start' } = latest.fields;
+    if (nowMs - Date.parse(String(failingSince)) < UNDELIVERED_MS_MIN) return [];
+    const counted = `${String(waiting)} events waited at ${latest.time} (the node reports the number at most once an hour)`;
+    const failing = `deliveries fail since ${String(failingSince)} (${String(reason)})`;
+    const evidence = `${String(channel)}: ${counted}; ${failing}, last delivered: ${String(lastDelivered)}`;
+    return [finding('ALERTS_UNDELIVERED', evidence)];
   });
 }
 
