@@ -5,7 +5,7 @@
  * this machine, the entry reveals the earlier import.
  */
 
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../store/disk/folder.ts';
 import { checkedLine, contentOf } from './checked-lines.ts';
@@ -16,6 +16,8 @@ export interface ImportedRecord {
   readonly into: string;
   /** Unix time of the import in whole seconds. */
   readonly atS: number;
+  /** True until the import has ended. A repetition of the same import then ends it. */
+  readonly isUnfinished?: true;
 }
 
 /**
@@ -42,24 +44,49 @@ export class ImportedRecords {
     } catch {
       return undefined;
     }
-    const { into, atS } = (content ?? {}) as Partial<ImportedRecord>;
-    return typeof into === 'string' && Number.isSafeInteger(atS) ? { into, atS: atS ?? 0 } : undefined;
+    const { into, atS, isUnfinished } = (content ?? {}) as Partial<ImportedRecord>;
+    if (typeof into !== 'string' || !Number.isSafeInteger(atS)) return undefined;
+    return { into, atS: atS ?? 0, ...(isUnfinished === true ? { isUnfinished } : {}) };
   }
 
   /**
    * Stores an entry. The content of the new file is flushed to the disk before the file gets its final name.
    *
+   * @returns false if there is an entry already, which another import has stored in the meantime
    * @throws errors of the system
    */
-  add(record: SigningRecord, { into, atS }: ImportedRecord): void {
+  add(record: SigningRecord, entry: ImportedRecord): boolean {
+    return this.#write(record, entry, (draft, file) => {
+      try {
+        linkSync(draft, file);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        return false;
+      } finally {
+        rmSync(draft, { force: true });
+      }
+      return true;
+    });
+  }
+
+  /**
+   * Replaces the entry of an unfinished import.
+   *
+   * @throws errors of the system
+   */
+  finish(record: SigningRecord, { into, atS }: ImportedRecord): void {
+    this.#write(record, { into, atS }, (draft, file) => renameSync(draft, file));
+  }
+
+  #write<T>(record: SigningRecord, entry: ImportedRecord, place: (draft: string, file: string) => T): T {
     const file = this.#file(record);
     const draft = `${file}.${process.pid}.new`;
     makeFolder(this.#folder, 0o700);
     const descriptor = openSync(draft, 'w', 0o600);
     try {
-      writeSync(descriptor, checkedLine({ into, atS }));
+      writeSync(descriptor, checkedLine(entry));
       fsyncSync(descriptor);
-      renameSync(draft, file);
+      return place(draft, file);
     } catch (error) {
       rmSync(draft, { force: true });
       throw error;

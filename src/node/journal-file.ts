@@ -222,7 +222,8 @@ class FileJournal implements JournalFile {
       const hold = { delegate: publicKey, heldSinceS };
       if (last === undefined) {
         const isMoved = this.movedAtS(publicKey) !== undefined;
-        return isMoved ? [hold, { delegate: publicKey, movedAtS: NOT_MOVED }] : [hold];
+        // The last line is for earlier versions of the node, in which it ends the move.
+        return isMoved ? [hold, { delegate: publicKey, movedAtS: NOT_MOVED }, hold] : [hold];
       }
       const header = entryWith(publicKey, last);
       return heldSinceS > last.timestamp ? [hold, header] : [header, hold];

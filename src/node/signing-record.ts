@@ -10,6 +10,7 @@ import { sha256Hex } from '../crypto/hash.ts';
 import { isCanonicalHex, utf8 } from '../primitives/bytes.ts';
 import { ProtocolError } from '../primitives/errors.ts';
 import type { ChainParams } from '../protocol/params.ts';
+import { holdAfter } from '../engine/forge/watermarked-journal.ts';
 import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
 import type { JournalFile, TakenDelegate } from './journal-file.ts';
@@ -144,11 +145,12 @@ export function checkNetwork(
  * to at least the height of the earlier header.
  *
  * The result also has the time before which signatures of the delegate may be unknown (`heldSinceS`):
- * - A copy (`isCopy`) may lack later signatures, so the time is `nowS`.
- * - Otherwise, the time is 0 if the record has a header of the delegate, and either has no `heldSinceS` of the delegate
- *   or has a `heldSinceS` that is not later than the header. In this case, the header is the newest header that the
- *   delegate signed.
- * - In all other cases, the time is the later one of `heldSinceS` in the record and `heldSinceS` in the journal.
+ * - A copy (`isCopy`) may lack later signatures, so the time is `nowS`. If the clock is behind, the time is directly
+ *   after the header.
+ * - Otherwise, the time is 0 if the record has the newest header that the delegate signed: it has a header, its
+ *   `heldSinceS` is not later than the header, and the journal has no later header.
+ * - In all other cases, the time is the later one of `heldSinceS` in the record and `heldSinceS` in the journal. If the
+ *   journal is a copy, the journal itself may lack signatures, so the time is that of a copy.
  *
  * @param record a record of the network of the journal (`checkNetwork`)
  * @param nowS present chain time in whole seconds
@@ -156,20 +158,31 @@ export function checkNetwork(
 export function takenOf(journal: JournalFile, record: SigningRecord, nowS: number): readonly TakenDelegate[] {
   return record.delegates.map((delegate) => {
     const { publicKey, heldSinceS = 0 } = delegate;
-    const last = mergedHeader(journal.last(publicKey), delegate.last);
-    const unknownBeforeS = isWhole(delegate) ? 0 : Math.max(heldSinceS, journal.heldSinceS(publicKey) ?? 0);
+    const known = journal.last(publicKey);
+    const last = mergedHeader(known, delegate.last);
+    const isNewest = isWhole(delegate) && last?.timestamp === delegate.last?.timestamp;
+    const isDoubtful = record.isCopy || (journal.isCopied && !isNewest);
+    const unknownBeforeS = isNewest ? 0 : Math.max(heldSinceS, journal.heldSinceS(publicKey) ?? 0);
     return {
       publicKey,
       ...(last === undefined ? {} : { last }),
-      heldSinceS: record.isCopy ? nowS : unknownBeforeS,
+      heldSinceS: isDoubtful ? holdAfter(last, nowS) : unknownBeforeS,
     };
   });
 }
 
-/** True if the record has the newest signed header of each delegate of the journal. */
+/**
+ * Returns the number of delegates that wait after an import, because they may have signed headers that the record
+ * lacks.
+ */
+export function waitingAmong(delegates: readonly TakenDelegate[]): number {
+  return delegates.filter(({ last, heldSinceS }) => last === undefined || heldSinceS > last.timestamp).length;
+}
+
+/** True if the record is not a copy, and says something about each delegate of the journal. */
 export function coversAllOf(journal: JournalFile, { isCopy, delegates }: SigningRecord): boolean {
-  const whole = new Set(delegates.filter(isWhole).map(({ publicKey }) => publicKey));
-  return !isCopy && journal.delegates().every((publicKey) => whole.has(publicKey));
+  const covered = new Set(delegates.map(({ publicKey }) => publicKey));
+  return !isCopy && journal.delegates().every((publicKey) => covered.has(publicKey));
 }
 
 /** True if the record has the newest header that the delegate signed before the export. */

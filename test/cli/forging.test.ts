@@ -20,6 +20,7 @@ import { forgingExport, forgingImport } from '../../src/cli/commands/forging-rec
 import { WatermarkedJournal } from '../../src/engine/forge/watermarked-journal.ts';
 import { findNetworkDirectory, loadNetwork } from '../../src/config/network.ts';
 import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
+import { ImportedRecords } from '../../src/node/imported-records.ts';
 import { recordOfText, textOfRecord } from '../../src/node/signing-record.ts';
 import { WatermarkFiles } from '../../src/node/watermark-files.ts';
 import { SILENT } from '../../src/ports/observer.ts';
@@ -373,6 +374,7 @@ function machine(t: ExecutionContext) {
   const { networkIdentifier } = loadNetwork(findNetworkDirectory('devnet', folder)).params;
   return {
     folder,
+    env,
     watermarks: new WatermarkFiles(signed, networkIdentifier, SILENT),
     /** Opens the journal of a data folder as the node does, and calls `work`. */
     withNode: (name: string, work: (journal: WatermarkedJournal) => void): void => {
@@ -527,12 +529,13 @@ test.serial('a data folder inside another data folder is refused, and the record
 });
 
 /** Lets the file system refuse an operation until the end of the test, or until a call of the returned function. */
-function failing<K extends 'fsyncSync' | 'renameSync'>(
+function failing<K extends 'fsyncSync' | 'renameSync' | 'openSync'>(
   t: ExecutionContext,
   name: K,
-  isRefused: (call: number) => boolean,
+  isRefused: (call: number, path: unknown) => boolean,
+  fault: Error = Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' }),
 ): () => void {
-  const original = fs[name] as (...args: unknown[]) => void;
+  const original = fs[name] as (...args: unknown[]) => unknown;
   let calls = 0;
   const restore = (): void => {
     Object.assign(fs, { [name]: original });
@@ -542,8 +545,8 @@ function failing<K extends 'fsyncSync' | 'renameSync'>(
   Object.assign(fs, {
     [name]: (...args: unknown[]) => {
       calls += 1;
-      if (isRefused(calls)) throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
-      original(...args);
+      if (isRefused(calls, args[0])) throw fault;
+      return original(...args);
     },
   });
   syncBuiltinESMExports();
@@ -637,6 +640,83 @@ for (const isKept of [false, true]) {
     );
   }
 }
+
+test.serial('an import that was killed before it marked the record is completed by its repetition', async (t) => {
+  const here = machine(t);
+  const { folder, env, withNode, run, isCopy } = here;
+  withNode('from', (journal) => journal.record(A, HEADER));
+  await run('export', 'record.json', 'from');
+  // Ends the command when it opens the file that would replace the record.
+  const preload = join(folder, 'preload.mjs');
+  writeFileSync(
+    preload,
+    `import fs from 'node:fs';
+    import { syncBuiltinESMExports } from 'node:module';
+    const { openSync } = fs;
+    fs.openSync = (path, ...rest) => {
+      if (/record\\.json\\..*new$/.test(String(path))) process.kill(process.pid, 'SIGKILL');
+      return openSync(path, ...rest);
+    };
+    syncBuiltinESMExports();`,
+  );
+  const args = ['forging', 'import', join(folder, 'record.json'), '--network', 'devnet'];
+  const { signal } = spawnSync(
+    process.execPath,
+    ['--import', preload, CLI_ENTRY, ...args, '--data-dir', join(folder, 'into')],
+    {
+      env: { ...process.env, ...env },
+    },
+  );
+  t.is(signal, 'SIGKILL');
+  t.false(isCopy('record.json'));
+  t.false(maySign(here, 'into'));
+  const again = await run('import', 'record.json', 'into');
+  t.regex(again.stdout, /; this node may sign for them now\n$/);
+  t.true(maySign(here, 'into'));
+  t.true(isCopy('record.json'));
+});
+
+test.serial('of two imports of one record at the same moment, one counts as an import of a copy', async (t) => {
+  const here = machine(t);
+  const { folder, withNode, run } = here;
+  withNode('from', (journal) => journal.record(A, HEADER));
+  await run('export', 'record.json', 'from');
+  const record = recordOfText(readFileSync(join(folder, 'record.json'), 'utf8'), 'record.json');
+  const imports = new ImportedRecords(join(folder, 'signed'));
+  t.true(imports.add(record, { into: '/one', atS: 1 }));
+  t.false(imports.add(record, { into: '/two', atS: 2 }));
+  t.is(imports.find(record)?.into, '/one');
+  t.regex(
+    (await run('import', 'record.json', 'into')).stdout,
+    /it was imported into \/one at .*, so it counts as a copy/,
+  );
+  t.false(maySign(here, 'into'));
+});
+
+test.serial('an import says which delegates still wait', async (t) => {
+  const { folder, withNode, run } = machine(t);
+  withNode('from', (journal) => {
+    journal.record(A, HEADER);
+    journal.hold(B, 300);
+  });
+  await run('export', 'record.json', 'from');
+  cpSync(join(folder, 'record.json'), join(folder, 'older.json'));
+  t.regex(
+    (await run('import', 'record.json', 'into')).stdout,
+    /; it may lack signatures of 1 of them, so the node first makes sure that no other node signs\n$/,
+  );
+  // A journal that is a copy, and has a delegate that the file lacks, stays a copy.
+  withNode('other', (journal) => {
+    journal.record(A, HEADER);
+    journal.hold('cc'.repeat(32), 300);
+  });
+  cpSync(join(folder, 'other'), join(folder, 'copied'), { recursive: true });
+  rmSync(join(folder, 'signed'), { recursive: true });
+  t.regex(
+    (await run('import', 'older.json', 'copied')).stdout,
+    /; the signing record of this folder is a copy and has further delegates, so/,
+  );
+});
 
 test.serial('an import that fails before it marks the record can be repeated as a first import', async (t) => {
   const { folder, withNode, run } = machine(t);

@@ -144,6 +144,23 @@ test('a delegate that was handed over stays so after a wait has begun, until a r
   t.deepEqual([last.movedAtS(A), last.heldSinceS(A)], [undefined, 60]);
 });
 
+test('a copy waits although the clock is behind the header of the record', (t) => {
+  const from = journalIn(t);
+  from.record(A, header(7));
+  const into = journalIn(t);
+  const record = recordOf(from, NETWORK, { ...MOVE, isCopy: true });
+  t.deepEqual(takenOf(into, record, 20), [{ publicKey: A, last: header(7), heldSinceS: 71 }]);
+});
+
+test('a record that is older than the journal does not end the wait of the journal', (t) => {
+  const from = journalIn(t);
+  from.record(A, header(7));
+  const into = journalIn(t);
+  into.record(A, header(9));
+  into.hold(A, 100);
+  t.is(takenOf(into, recordOf(from, NETWORK, MOVE), 500)[0]?.heldSinceS, 100);
+});
+
 test('a record of another network is refused', (t) => {
   const from = journalIn(t);
   from.record(A, header(7));

@@ -12,6 +12,7 @@ import {
   recordOf,
   recordOfText,
   takenOf,
+  waitingAmong,
   textOfRecord,
   type SigningRecord,
 } from '../../node/signing-record.ts';
@@ -174,19 +175,23 @@ export function forgingImport(file: string, flags: ForgingImportFlags): void {
   const into = resolve(dataDirectory);
   const nowS = epochTimeS(Date.now(), network.params);
   const watermarks = watermarksIn(network, watermarkFolder);
-  const { kind, before, isMarked } = withJournal(journalFileOf(dataDirectory), (journal) =>
+  const { kind, before, waiting, isMarked } = withJournal(journalFileOf(dataDirectory), (journal) =>
     importOnce({ journal, record, file, into, watermarkFolder, watermarks, nowS }),
   );
   const earlier =
     before === undefined ? '' : `it was imported into ${before.into} at ${new Date(before.atS * 1000).toISOString()}`;
+  const wait = 'the node first makes sure that no other node signs';
   const ending = {
-    first: 'this node may sign for them now',
+    first:
+      waiting === 0
+        ? 'this node may sign for them now'
+        : `it may lack signatures of ${waiting === record.delegates.length ? 'them' : `${waiting} of them`}, so ${wait}`,
+    inCopy: `the signing record of this folder is a copy and has further delegates, so ${wait}`,
     known: `${earlier}, so nothing was changed`,
     copy:
       record.isCopy || before === undefined
-        ? 'it is a copy, so the node first makes sure that no other node signs'
-        : `${earlier}, so it counts as a copy, and the node first makes sure that no other node signs: to move the ` +
-          'delegates, export them there',
+        ? `it is a copy, so ${wait}`
+        : `${earlier}, so it counts as a copy, and ${wait}${before.into === into ? '' : ': to move the delegates, export them there'}`,
   }[kind];
   const advice = isMarked ? '' : `; ${name} could not be marked as imported: remove it, and import it nowhere else`;
   report('the record was imported', () => {
@@ -211,10 +216,15 @@ interface Import {
 }
 
 interface Imported {
-  /** Whether the record is new here (`first`), counts as a copy, or was imported into this folder before (`known`). */
-  readonly kind: 'first' | 'copy' | 'known';
+  /**
+   * Whether the record is new here (`first`, or `inCopy` if the journal stays a copy), counts as a copy, or was imported
+   * into this folder before (`known`).
+   */
+  readonly kind: 'first' | 'inCopy' | 'copy' | 'known';
   /** The earlier import of the same record on this machine. */
   readonly before: ImportedRecord | undefined;
+  /** Number of delegates that wait, because the record may lack signatures of them; for the kind `first`. */
+  readonly waiting: number;
   /** Whether the file is now marked as a copy. */
   readonly isMarked: boolean;
 }
@@ -223,40 +233,61 @@ interface Imported {
  * Imports a record in three steps: imports the record as a copy, marks the record as imported (on this machine and in
  * the file), and then ends the wait that the import of a copy causes. If the process ends or a write fails between two
  * of these steps, there is never a node that signs without a wait while the file is not marked. The record of a first
- * import is not lost if the first step fails, for example because the disk is full.
+ * import is not lost if the first step fails, for example because the disk is full. If the process ends before the file
+ * is marked, the same import can be repeated.
  */
 function importOnce({ journal, record, file, into, watermarkFolder, watermarks, nowS }: Import): Imported {
   const imports = watermarkFolder === undefined ? undefined : new ImportedRecords(watermarkFolder);
-  const before = imports?.find(record);
+  const earlier = imports?.find(record);
+  const isRepeated = earlier?.isUnfinished === true && earlier.into === into;
+  const before = isRepeated ? undefined : earlier;
   const isMarked = (): boolean => record.isCopy || markAsCopy(file, record);
   if (!record.isCopy && before?.into === into && knowsAllOf(journal, record))
-    return { kind: 'known', before, isMarked: isMarked() };
-  const isFirst = !record.isCopy && before === undefined;
+    return { kind: 'known', before, waiting: 0, isMarked: isMarked() };
   // The first write changes the journal, and the second write must not depend on this change.
   const whole = takenOf(journal, record, nowS);
   journal.take(takenOf(journal, { ...record, isCopy: true }, nowS));
-  if (!isFirst) forgetMoves(journal, record, watermarks);
-  if (before === undefined) recordImport(imports, record, into);
+  const note: ImportedRecord = { into, atS: Math.floor(Date.now() / 1000) };
+  const isTaken = earlier === undefined && isNotedByOther(imports, record, note);
+  const isFirst = !record.isCopy && before === undefined && !isTaken;
+  if (!isFirst) {
+    forgetMoves(journal, record, watermarks);
+    return { kind: 'copy', before: before ?? imports?.find(record), waiting: 0, isMarked: isMarked() };
+  }
   const marked = isMarked();
-  if (!isFirst) return { kind: 'copy', before, isMarked: marked };
+  const isComplete = coversAllOf(journal, record);
   try {
-    journal.take(whole, coversAllOf(journal, record));
+    journal.take(whole, isComplete);
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;
+    forgetMoves(journal, record, watermarks);
     const message = `${error.message}; the record was imported as a copy, so the node waits as if it had no record`;
     throw new ProtocolError(error.code, error.data, message, { cause: error });
   }
   markAll(journal, record, watermarks);
-  return { kind: 'first', before, isMarked: marked };
+  finishImport(imports, record, note);
+  const kind = journal.isCopied && !isComplete ? 'inCopy' : 'first';
+  return { kind, before, waiting: waitingAmong(whole), isMarked: marked };
 }
 
-function recordImport(imports: ImportedRecords | undefined, record: SigningRecord, into: string): void {
+/** Stores the entry of this import. Returns true if another process has imported the record in the meantime. */
+function isNotedByOther(imports: ImportedRecords | undefined, record: SigningRecord, note: ImportedRecord): boolean {
   try {
-    imports?.add(record, { into, atS: Math.floor(Date.now() / 1000) });
+    return imports?.add(record, record.isCopy ? note : { ...note, isUnfinished: true }) === false;
   } catch {
     // If the folder for watermarks is not writable, the import still succeeds. In this case, this machine has no entry
     // of the import. If a user later imports a copy of the signing record, this machine does not notice the second
     // import.
+    return false;
+  }
+}
+
+/** If the entry of the import cannot be replaced, a repetition of the import counts as unfinished, and changes nothing. */
+function finishImport(imports: ImportedRecords | undefined, record: SigningRecord, note: ImportedRecord): void {
+  try {
+    imports?.finish(record, note);
+  } catch {
+    // The file is marked as a copy, so a later import of the file is an import of a copy.
   }
 }
 

@@ -67,14 +67,14 @@ export class WatermarkedJournal implements SigningJournal {
         const message = 'the data folder is older than the last signature: the node uses the watermark';
         observer.log('warn', 'FORGING_FOLDER_RESTORED', message, fields);
         if (mayBeOutdated(watermark, journal, delegate) || isOfOtherSigner(watermark, journal, delegate))
-          journal.hold(delegate, nowS);
+          journal.hold(delegate, holdAfter(this.last(delegate), nowS));
       } else if (
         !isMoved &&
         journal.isCopied &&
         this.outside(delegate) === 'unknown' &&
         !(areKept && last === undefined)
       ) {
-        journal.hold(delegate, nowS);
+        journal.hold(delegate, holdAfter(last, nowS));
         const message = 'the signing journal is a copy and may be out of date: the node waits as if it had no journal';
         observer.log('warn', 'FORGING_FOLDER_COPIED', message, { delegate });
       }
@@ -155,6 +155,17 @@ export class WatermarkedJournal implements SigningJournal {
     this.#seen.set(publicKey, watermark === undefined ? '' : textOf(watermark));
     return watermark;
   }
+}
+
+/**
+ * Returns the time since which a delegate waits (`SigningJournal.hold`) if it may have signed headers after `last`. A
+ * time that is not later than the header would end the wait at once, so the time is after the header, even if the clock
+ * is behind.
+ *
+ * @param nowS present chain time in whole seconds
+ */
+export function holdAfter(last: SignedHeader | undefined, nowS: number): number {
+  return last === undefined ? nowS : Math.max(nowS, last.timestamp + 1);
 }
 
 /** Returns the watermark to write after a delegate has signed a header. */

@@ -164,6 +164,22 @@ test('a record that was handed over, and whose folder says so too, is no restore
   t.deepEqual(logged, []);
 });
 
+test('a wait is after the last header, although the clock is behind', (t) => {
+  const behind = (
+    options: Omit<ConstructorParameters<typeof WatermarkedJournal>[0], 'nowS' | 'observer' | 'firstBlockId'>,
+  ) => new WatermarkedJournal({ ...options, observer: SILENT, nowS: 20, firstBlockId: () => '2000' }).heldSinceS(A);
+  const copied = new MemoryJournal();
+  copied.record(A, header(7));
+  copied.isCopied = true;
+  t.is(behind({ journal: copied, watermarks: undefined }), 71);
+  const waiting = new MemoryJournal();
+  waiting.record(A, header(2));
+  waiting.hold(A, 30);
+  const watermarks = new MemoryWatermarks();
+  watermarks.write(A, { last: header(7) });
+  t.is(behind({ journal: waiting, watermarks }), 71);
+});
+
 test('a copied folder whose delegates were handed over stays marked so, with and without a watermark', (t) => {
   for (const marked of [undefined, { last: header(2) }, { last: header(2), movedAtS: 77, isCopied: true as const }]) {
     const journal = new MemoryJournal();
