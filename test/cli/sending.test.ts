@@ -264,6 +264,11 @@ test.serial('an equal transfer within the same second is refused, because it wou
   );
   const invalid = await nodeWith(t, { posts: [[409, { message: 'Insufficient balance' }]] });
   t.regex((await transfer(invalid.url)).stderr, /refused: Insufficient balance \(NODE_REFUSED\)\n$/);
+  const unclear = await nodeWith(t, { posts: [KNOWN], lookups: [[500, {}]] });
+  t.regex(
+    (await transfer(unclear.url)).stderr,
+    /; look it up with `bloomery tx \d+`, which the node does not answer now \(NODE_REFUSED\)\n$/,
+  );
 });
 
 const PRESENT = [409, { message: `Signature is already present` }] as const;
@@ -309,7 +314,10 @@ test.serial('a signature that the node has already, or whose transaction is in a
     const inPool = await nodeWith(t, { posts: [PRESENT], pool: [{ id, signatures: [signature] }] });
     t.is((await command(inPool.url)).stdout, `signature of transaction ${id}: already accepted\n`);
     const inBlock = await nodeWith(t, { posts: [GONE], lookups: [[200, { data: [{ height: 17 }] }]] });
-    t.is((await command(inBlock.url)).stdout, `signature of transaction ${id}: already accepted, in block 17\n`);
+    t.is(
+      (await command(inBlock.url)).stdout,
+      `signature of transaction ${id}: the transaction is in block 17 already\n`,
+    );
     const absent = await nodeWith(t, { posts: [GONE] });
     t.regex((await command(absent.url)).stderr, /corresponding transaction not found \(NODE_REFUSED\)\n$/);
     const other = await nodeWith(t, { posts: [PRESENT], pool: [{ id, signatures: [] }] });
@@ -320,6 +328,43 @@ test.serial('a signature that the node has already, or whose transaction is in a
       /the node may have the signature of transaction \d+ \(its answer was lost: .*\): send it again; .* \(SIGNATURE_UNCERTAIN\)\n$/,
     );
   }
+});
+
+test.serial('a signature that the node refuses after a lost answer stays uncertain', async (t) => {
+  const { id, sign } = await memberSignature(t);
+  for (const pool of [[], [{ id, signatures: [] }]]) {
+    const { url } = await nodeWith(t, { posts: [LOST, GONE], pool });
+    t.regex(
+      (await sign(url)).stderr,
+      /the node may have the signature of transaction \d+ .* \(SIGNATURE_UNCERTAIN\)\n$/,
+    );
+  }
+});
+
+test.serial('a document that is no signature is refused before anything is sent', async (t) => {
+  const { id, signature } = await memberSignature(t);
+  const { url, posted } = await nodeWith(t, { posts: [PRESENT], pool: [{ id, signatures: [signature] }] });
+  const file = join(temporaryFolder(t), 'wrong.json');
+  for (const wrong of [
+    { transactionId: id },
+    { transactionId: id, signature: 7 },
+    { transactionId: '1&sort=x', signature },
+  ]) {
+    writeFileSync(file, JSON.stringify(wrong));
+    const { code, stderr } = await runCli(['broadcast', file, '--yes', '--node', url]);
+    t.is(code, 2, stderr);
+    t.regex(stderr, /wrong\.json: .*member's signature/);
+  }
+  t.is(posted.length, 0);
+});
+
+test.serial('a file with a number is no transaction to sign', async (t) => {
+  const file = join(temporaryFolder(t), 'number.json');
+  writeFileSync(file, '17');
+  const args = ['multisig', 'sign', file, '--any-passphrase', '--offline', '--network', 'devnet'];
+  const { code, stdout, stderr } = await runCli(args, { env: { BLOOMERY_PASSPHRASE: OTHER.passphrase } });
+  t.not(code, 0, stderr);
+  t.is(stdout, '');
 });
 
 test.serial('multisig sign says that a transaction is in a block already', async (t) => {

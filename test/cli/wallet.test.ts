@@ -297,7 +297,7 @@ async function fakeNode(
     request.on('end', () => {
       const path = (request.url ?? '').replace(/\?.*$/, '');
       if (request.method === 'GET') {
-        if (answers[path] === undefined) response.writeHead(404);
+        if (answers[path] === undefined && !path.startsWith('/api/node/transactions/')) response.writeHead(404);
         return response.end(JSON.stringify({ data: answers[path] ?? [] }));
       }
       posted.push({ path, body: JSON.parse(body) });

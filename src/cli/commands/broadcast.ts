@@ -1,11 +1,13 @@
 /** `bloomery broadcast`: sends signed transactions, and signatures of members of multisignature groups, from a file. */
 
 import { defaultEd25519 } from '../../crypto/ed25519.ts';
+import { isCanonicalHex } from '../../primitives/bytes.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { createSigner } from '../../protocol/sign.ts';
 import type { Transaction } from '../../protocol/types.ts';
 import type { NodeAsker } from '../ask-node.ts';
 import type { BroadcastFlags } from '../flags.ts';
+import { usageError } from '../error-lines.ts';
 import { documentsIn } from '../wallet/documents.ts';
 import { walletNetwork } from '../wallet/network.ts';
 import { askFirst, send } from '../wallet/send.ts';
@@ -19,6 +21,7 @@ import { counted, printJson, printLine, report } from '../output.ts';
  *
  * @throws TransactionRejected or ProtocolError like `TransactionSigner.read` for the first invalid transaction, before
  *   anything is sent
+ * @throws ProtocolError `USAGE` for a document that is neither a transaction nor a member's signature
  * @throws ProtocolError in the same cases as `documentsIn`, `walletNetwork`, `askFirst`, `send` and `submitSignature`
  */
 export async function broadcast(file: string, flags: BroadcastFlags): Promise<void> {
@@ -27,17 +30,17 @@ export async function broadcast(file: string, flags: BroadcastFlags): Promise<vo
   const { node } = network;
   if (node === undefined) return;
   const signer = createSigner(network, defaultEd25519());
-  const read = documents.map((document) => ({
-    document,
-    transaction: isMemberSignature(document) ? undefined : signer.read(document),
-  }));
+  const read = documents.map((document) => {
+    if (!isMemberSignature(document)) return { document, transaction: signer.read(document) };
+    return { document: signatureOf(document, file), transaction: undefined };
+  });
   const transactions = read.flatMap(({ transaction }): readonly Transaction[] =>
     transaction === undefined ? [] : [transaction],
   );
   await askFirst(flags, transactions, network);
   for (const [index, { document, transaction }] of read.entries()) {
     try {
-      if (transaction === undefined) await sendSignature(node, document, flags);
+      if (transaction === undefined) await sendSignature(node, document as SignatureDocument, flags);
       else await send(node, transaction, document, flags, { isRepeated: true });
     } catch (error) {
       throw withRest(error, { index, count: read.length, id: transaction?.id });
@@ -45,8 +48,16 @@ export async function broadcast(file: string, flags: BroadcastFlags): Promise<vo
   }
 }
 
-async function sendSignature(node: NodeAsker, document: unknown, flags: BroadcastFlags): Promise<void> {
-  const signature = document as SignatureDocument;
+/** @throws ProtocolError `USAGE` if the document does not have the form of a member's signature */
+function signatureOf(document: object, file: string): SignatureDocument {
+  const { transactionId, signature } = document as Partial<Record<keyof SignatureDocument, unknown>>;
+  const isId = typeof transactionId === 'string' && /^[0-9]{1,20}$/.test(transactionId);
+  if (isId && typeof signature === 'string' && isCanonicalHex(signature.toLowerCase(), 64))
+    return document as SignatureDocument;
+  throw usageError(`${file}: has a member's signature without a valid \`transactionId\` or \`signature\``);
+}
+
+async function sendSignature(node: NodeAsker, signature: SignatureDocument, flags: BroadcastFlags): Promise<void> {
   const { transactionId: id } = signature;
   const { isKnown, height } = await submitSignature(node, signature);
   report(`the signature of transaction ${id} was accepted`, () => {
@@ -72,6 +83,6 @@ function withRest(error: unknown, { index, count, id }: FailedDocument): unknown
   return new ProtocolError(error.code, error.data, `${error.message}; ${what}${unsent}`, { cause: error });
 }
 
-function isMemberSignature(document: unknown): boolean {
+function isMemberSignature(document: unknown): document is object {
   return typeof document === 'object' && document !== null && 'transactionId' in document && !('type' in document);
 }

@@ -29,13 +29,14 @@ import { printJson, printLine, report } from '../output.ts';
 export async function multisigSign(idOrFile: string, flags: MultisigSignFlags): Promise<void> {
   const network = await walletNetwork(flags);
   const signer = createSigner(network, defaultEd25519());
-  const document = await documentOf(idOrFile, network);
-  if (typeof document === 'number') {
-    if (flags.json === true) printJson({ id: idOrFile, height: document });
-    else printLine(`transaction ${idOrFile}: already in block ${document}, and needs no signature`);
+  const found = await findDocument(idOrFile, network);
+  if ('height' in found) {
+    const { height } = found;
+    if (flags.json === true) printJson({ id: idOrFile, height });
+    else printLine(`transaction ${idOrFile}: already in block ${height}, and needs no signature`);
     return;
   }
-  const transaction = signer.read(document);
+  const transaction = signer.read(found.document);
   const passphrase = await readPassphrase({
     name: 'passphrase of the member',
     file: flags.passphraseFile,
@@ -63,19 +64,22 @@ export async function multisigSign(idOrFile: string, flags: MultisigSignFlags): 
 }
 
 /** Returns the transaction in JSON, or the height of its block if the transaction is in a block already. */
-async function documentOf(idOrFile: string, { node }: WalletNetwork): Promise<unknown> {
+async function findDocument(
+  idOrFile: string,
+  { node }: WalletNetwork,
+): Promise<{ readonly document: unknown } | { readonly height: number }> {
   if (!/^[0-9]{1,20}$/.test(idOrFile)) {
     const [document, ...others] = documentsIn(idOrFile);
-    if (document !== undefined && others.length === 0) return document;
+    if (document !== undefined && others.length === 0) return { document };
     throw usageError(`${idOrFile}: must hold one transaction`);
   }
   if (node === undefined)
     throw usageError('--offline needs a file with the transaction, because the command queries no node');
   for (const queue of ['pending', 'ready', 'verified']) {
     const [found] = await node.ask<unknown[]>(`node/transactions/${queue}?id=${idOrFile}`);
-    if (found !== undefined) return found;
+    if (found !== undefined) return { document: found };
   }
   const [confirmed] = await node.ask<{ readonly height: number }[]>(`transactions?id=${idOrFile}`);
-  if (confirmed !== undefined) return confirmed.height;
+  if (confirmed !== undefined) return { height: confirmed.height };
   throw new ProtocolError('TRANSACTION_UNKNOWN', { id: idOrFile }, `no transaction ${idOrFile} waits at ${node.base}`);
 }

@@ -38,8 +38,7 @@ export async function submitSignature(node: NodeAsker, document: SignatureDocume
       if (!(error instanceof ProtocolError)) throw error;
       if (error.code === 'NODE_REFUSED') {
         const found = await findTransaction(node, document.transactionId);
-        if (found === 'unclear' && lost !== undefined) throw uncertain(node, document, lost);
-        if (!hasSignature(found, document)) throw error;
+        if (!hasSignature(found, document)) throw lost === undefined ? error : uncertain(node, document, lost);
         return { isKnown: lost === undefined, height: found.height };
       }
       if (lost !== undefined) throw uncertain(node, document, lost);
@@ -51,6 +50,9 @@ export async function submitSignature(node: NodeAsker, document: SignatureDocume
 
 /** Returns the line that a command prints for a submitted signature. */
 export function signatureText(id: string, isKnown: boolean, height: number | undefined): string {
+  // The node may have made the block without this signature.
+  if (isKnown && height !== undefined)
+    return `signature of transaction ${id}: the transaction is in block ${height} already`;
   const place = height === undefined ? '' : `, in block ${height}`;
   return `signature of transaction ${id}: ${isKnown ? 'already ' : ''}accepted${place}`;
 }

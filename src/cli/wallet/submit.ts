@@ -114,7 +114,11 @@ async function attempt(
  * or another command may have made the same transaction in the same second.
  */
 function withPlace(error: ProtocolError, id: string, found: Lookup): ProtocolError {
-  if (found === 'absent' || found === 'unclear') return error;
+  if (found === 'absent') return error;
+  if (found === 'unclear') {
+    const doubt = `look it up with \`bloomery tx ${id}\`, which the node does not answer now`;
+    return new ProtocolError(error.code, error.data, `${error.message}; ${doubt}`, { cause: error });
+  }
   const place = 'height' in found && found.height !== undefined ? `, in block ${found.height}` : '';
   const known = `the node has transaction ${id} already${place}`;
   const origin = 'it was sent before, by this command or by another one in the same second';

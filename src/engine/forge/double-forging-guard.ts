@@ -225,6 +225,13 @@ export class DoubleForgingGuard {
       const hasPassedUnused = watched > foreignSlot && tipSlot > watched;
       if (hasPassedUnused || tipSlot - foreignSlot > slotsWithEveryTurn(params)) return undefined;
       const reason = `block ${foreign.height} of the delegate was not signed here: the delegate must first leave one slot unused`;
+      // The delegate has left a slot unused, but no block came afterwards. If all nodes of a network wait in this way, no
+      // node makes a block, so the node names the option that ends the wait.
+      if (watched > tipSlot && slot - tipSlot > params.activeDelegates) {
+        const remedy =
+          'no block has come for a round: if no other node forges for the delegate, start this node with --risk-double-forging';
+        return { code: 'FORGING_ELSEWHERE', reason: `${reason}; ${remedy}` };
+      }
       return { code: 'FORGING_ELSEWHERE', reason, ...until };
     }
     const last = journal.last(publicKey);

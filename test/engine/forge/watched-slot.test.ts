@@ -105,3 +105,36 @@ for (const generation of [2, 3] as const)
     if (generation === 2) t.true(later.granted);
     else t.like(later, { granted: false, code: 'FORGING_HAND_OVER' });
   });
+
+test('a delegate whose network makes no more blocks is told how to end its wait', (t) => {
+  const maker = new ChainMaker(makeNetwork({ generation: 2 }));
+  const { rules, network } = maker;
+  const { params } = network;
+  const store = chainStoreOver(new MemoryKeyValue(), { codec: rules.codec, params }, 'test');
+  openGenesis(store, rules, network.genesis);
+  const tip = maker.forge();
+  commitBlocks(store, rules, { blocks: [tip] }, { nowS: tip.timestamp, verify: () => true });
+  const publicKey = tip.generatorPublicKey;
+  const tipSlot = slotAt(tip.timestamp, params);
+  let slot = tipSlot + 1;
+  const guard = new DoubleForgingGuard({
+    chain: {
+      rules,
+      state: store,
+      tip: { header: tip },
+      currentSlot: () => slot,
+      nowS: () => slot * params.blockTimeS,
+    },
+    journal: { ...NO_JOURNAL, heldSinceS: () => tip.timestamp + 1 },
+    tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => false },
+    riskDoubleForging: false,
+  });
+  t.like(guard.clearance(publicKey, slot), { granted: false, code: 'FORGING_ELSEWHERE' });
+  const first = guard.waiting(publicKey);
+  t.notRegex(first?.reason ?? '', /risk-double-forging/);
+  t.not(first?.untilS, undefined);
+  slot = tipSlot + params.activeDelegates + 1;
+  const later = guard.waiting(publicKey);
+  t.regex(later?.reason ?? '', /; no block has come for a round: .*--risk-double-forging$/);
+  t.is(later?.untilS, undefined);
+});
