@@ -53,7 +53,10 @@ export function startNodeProcess(node: PlannedNode, networkDirectory: string, en
   return forkNode(node, { entry, args: startArguments(node, networkDirectory) }).process;
 }
 
-/** Starts a planned node with an agent (`agent-program.ts`). */
+/**
+ * Starts a planned node in a process that also runs an agent (`agent-program.ts`). The agent executes the requests that
+ * the supervisor sends over `NodeProcess.link`.
+ */
 export function startAgentProcess(node: PlannedNode, networkDirectory: string, link: LinkOptions): NodeProcess {
   const args = agentArguments(node, networkDirectory);
   const { process, child } = forkNode(node, { entry: AGENT_PROGRAM, args });
