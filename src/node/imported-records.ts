@@ -5,7 +5,8 @@
  * this machine, the entry reveals the earlier import.
  */
 
-import { closeSync, fsyncSync, linkSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../store/disk/folder.ts';
 import { checkedLine, contentOf } from './checked-lines.ts';
@@ -50,52 +51,53 @@ export class ImportedRecords {
   }
 
   /**
-   * Stores an entry. The content of the new file is flushed to the disk before the file gets its final name.
+   * Stores an entry. If the process ends during the write, the entry stays unreadable, and `add` returns false from then
+   * on.
    *
-   * @returns false if there is an entry already, which another import has stored in the meantime
+   * @returns false if there is an entry already, readable or not
    * @throws errors of the system
    */
   add(record: SigningRecord, entry: ImportedRecord): boolean {
-    return this.#write(record, entry, (draft, file) => {
-      try {
-        linkSync(draft, file);
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-        return false;
-      } finally {
-        rmSync(draft, { force: true });
-      }
-      return true;
-    });
+    makeFolder(this.#folder, 0o700);
+    try {
+      writeEntry(this.#file(record), entry);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      return false;
+    }
+    return true;
   }
 
   /**
-   * Replaces the entry of an unfinished import.
+   * Replaces the entry of an unfinished import. The content of the new file is flushed to the disk before the file gets
+   * its final name.
    *
    * @throws errors of the system
    */
   finish(record: SigningRecord, { into, atS }: ImportedRecord): void {
-    this.#write(record, { into, atS }, (draft, file) => renameSync(draft, file));
-  }
-
-  #write<T>(record: SigningRecord, entry: ImportedRecord, place: (draft: string, file: string) => T): T {
     const file = this.#file(record);
-    const draft = `${file}.${process.pid}.new`;
-    makeFolder(this.#folder, 0o700);
-    const descriptor = openSync(draft, 'w', 0o600);
+    const draft = `${file}.${randomBytes(6).toString('hex')}.new`;
     try {
-      writeSync(descriptor, checkedLine(entry));
-      fsyncSync(descriptor);
-      return place(draft, file);
+      writeEntry(draft, { into, atS });
+      renameSync(draft, file);
     } catch (error) {
       rmSync(draft, { force: true });
       throw error;
-    } finally {
-      closeSync(descriptor);
     }
   }
 
   #file(record: SigningRecord): string {
     return join(this.#folder, `taken-${idOfRecord(record).slice(0, ID_DIGITS)}`);
+  }
+}
+
+/** Writes an entry to a new file, and flushes it. */
+function writeEntry(file: string, entry: ImportedRecord): void {
+  const descriptor = openSync(file, 'wx', 0o600);
+  try {
+    writeSync(descriptor, checkedLine(entry));
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 }

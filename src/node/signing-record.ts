@@ -89,6 +89,28 @@ export function knowsAllOf(journal: JournalFile, { delegates }: SigningRecord): 
   });
 }
 
+/**
+ * True if the journal is as the import of this record as a copy left it. For each delegate, the newest header in the
+ * journal must be that of the record, and the delegate must not have moved to another node since.
+ */
+export function isAsImported(journal: JournalFile, { delegates }: SigningRecord): boolean {
+  return delegates.every(({ publicKey, last }) => {
+    const isSame = journal.last(publicKey)?.blockId === last?.blockId;
+    return isSame && journal.movedAtS(publicKey) === undefined && journal.heldSinceS(publicKey) !== undefined;
+  });
+}
+
+/**
+ * True if the journal says that a delegate of the record moved to another node after the record was exported. The other
+ * node may sign for the delegate.
+ */
+export function hasMovedSince(journal: JournalFile, { delegates, exportedAtS }: SigningRecord): boolean {
+  return delegates.some(({ publicKey, last }) => {
+    const isNewer = (last?.timestamp ?? -1) > (journal.last(publicKey)?.timestamp ?? -1);
+    return (journal.movedAtS(publicKey) ?? 0) > exportedAtS && !isNewer;
+  });
+}
+
 export function textOfRecord(record: SigningRecord): string {
   return `${JSON.stringify({ format: FORMAT, ...record, checksum: checksumOf(record) }, null, 2)}\n`;
 }
@@ -145,8 +167,8 @@ export function checkNetwork(
  * to at least the height of the earlier header.
  *
  * The result also has the time before which signatures of the delegate may be unknown (`heldSinceS`):
- * - A copy (`isCopy`) may lack later signatures, so the time is `nowS`. If the clock is behind, the time is directly
- *   after the header.
+ * - A copy (`isCopy`) may lack later signatures, so the time is `nowS`. If the clock is behind, the time is the latest
+ *   of the time directly after the header and the two `heldSinceS`.
  * - Otherwise, the time is 0 if the record has the newest header that the delegate signed: it has a header, its
  *   `heldSinceS` is not later than the header, and the journal has no later header.
  * - In all other cases, the time is the later one of `heldSinceS` in the record and `heldSinceS` in the journal. If the
@@ -166,7 +188,9 @@ export function takenOf(journal: JournalFile, record: SigningRecord, nowS: numbe
     return {
       publicKey,
       ...(last === undefined ? {} : { last }),
-      heldSinceS: isDoubtful ? holdAfter(last, nowS) : unknownBeforeS,
+      heldSinceS: isDoubtful
+        ? Math.max(holdAfter(last, nowS), heldSinceS, journal.heldSinceS(publicKey) ?? 0)
+        : unknownBeforeS,
     };
   });
 }

@@ -641,12 +641,8 @@ for (const isKept of [false, true]) {
   }
 }
 
-test.serial('an import that was killed before it marked the record is completed by its repetition', async (t) => {
-  const here = machine(t);
-  const { folder, env, withNode, run, isCopy } = here;
-  withNode('from', (journal) => journal.record(A, HEADER));
-  await run('export', 'record.json', 'from');
-  // Ends the command when it opens the file that would replace the record.
+/** Imports `record.json` into the folder `into`, and kills the command when it opens the file that replaces the record. */
+function interruptedImport({ folder, env }: Pick<ReturnType<typeof machine>, 'folder' | 'env'>): NodeJS.Signals | null {
   const preload = join(folder, 'preload.mjs');
   writeFileSync(
     preload,
@@ -660,13 +656,17 @@ test.serial('an import that was killed before it marked the record is completed 
     syncBuiltinESMExports();`,
   );
   const args = ['forging', 'import', join(folder, 'record.json'), '--network', 'devnet'];
-  const { signal } = spawnSync(
-    process.execPath,
-    ['--import', preload, CLI_ENTRY, ...args, '--data-dir', join(folder, 'into')],
-    {
-      env: { ...process.env, ...env },
-    },
-  );
+  return spawnSync(process.execPath, ['--import', preload, CLI_ENTRY, ...args, '--data-dir', join(folder, 'into')], {
+    env: { ...process.env, ...env },
+  }).signal;
+}
+
+test.serial('an import that was killed before it marked the record is completed by its repetition', async (t) => {
+  const here = machine(t);
+  const { withNode, run, isCopy } = here;
+  withNode('from', (journal) => journal.record(A, HEADER));
+  await run('export', 'record.json', 'from');
+  const signal = interruptedImport(here);
   t.is(signal, 'SIGKILL');
   t.false(isCopy('record.json'));
   t.false(maySign(here, 'into'));
@@ -689,6 +689,82 @@ test.serial('of two imports of one record at the same moment, one counts as an i
   t.regex(
     (await run('import', 'record.json', 'into')).stdout,
     /it was imported into \/one at .*, so it counts as a copy/,
+  );
+  t.false(maySign(here, 'into'));
+});
+
+test.serial('an import that did not end is completed by no file that was kept', async (t) => {
+  const newer = { ...HEADER, blockId: '60', height: 60, timestamp: 600 };
+  // What happens between the interrupted import into the folder `into` and its repetition.
+  const meanwhile: Readonly<Record<string, (here: ReturnType<typeof machine>) => Promise<void>>> = {
+    'the node has signed': async ({ withNode }) => withNode('into', (journal) => journal.record(A, newer)),
+    'the node has signed, and its record was exported': async ({ withNode, run }) => {
+      withNode('into', (journal) => journal.record(A, newer));
+      await run('export', 'next.json', 'into');
+      await run('import', 'next.json', 'third');
+    },
+    'another folder has imported the record': async ({ folder, run }) => {
+      cpSync(join(folder, 'record.json'), join(folder, 'kept.json'));
+      await run('import', 'kept.json', 'third');
+    },
+    'the folder was replaced': async ({ folder }) => rmSync(join(folder, 'into'), { recursive: true }),
+  };
+  for (const [what, happens] of Object.entries(meanwhile)) {
+    const here = machine(t);
+    const { folder, withNode, run } = here;
+    withNode('from', (journal) => journal.record(A, HEADER));
+    await run('export', 'record.json', 'from');
+    interruptedImport(here);
+    await happens(here);
+    await run('import', 'record.json', 'into');
+    // A wait of the folder that has signed has ended by itself.
+    const signers = ['from', 'into', 'third'].filter((name) => existsSync(join(folder, name)) && maySign(here, name));
+    if (what === 'the node has signed') t.deepEqual(signers, []);
+    else t.true(!signers.includes('into'), `${what}: ${signers.join(', ')}`);
+  }
+});
+
+test.serial('an import whose note cannot be completed counts as an import of a copy', async (t) => {
+  const here = machine(t);
+  const { folder, withNode, run } = here;
+  withNode('from', (journal) => journal.record(A, HEADER));
+  await run('export', 'record.json', 'from');
+  const config = join(folder, 'config.json5');
+  writeFileSync(config, `{ forging: { watermarkFolder: '${join(folder, 'signed')}' } }`);
+  const restore = failing(t, 'renameSync', (_call, path) => String(path).includes('taken-'));
+  forgingImport(join(folder, 'record.json'), { network: 'devnet', dataDir: join(folder, 'into'), config });
+  restore();
+  t.false(maySign(here, 'into'));
+});
+
+test.serial('an old record does not undo a later export of the folder', async (t) => {
+  const here = machine(t);
+  const { folder, withNode, run } = here;
+  const noMarks = () => rmSync(join(folder, 'signed'), { recursive: true, force: true });
+  withNode('from', (journal) => journal.record(A, HEADER));
+  await run('export', 'record.json', 'from');
+  // The later export must have a later time, in whole seconds.
+  const record = recordOfText(readFileSync(join(folder, 'record.json'), 'utf8'), 'record.json');
+  const kept = textOfRecord({ ...record, exportedAtS: record.exportedAtS - 60 });
+  writeFileSync(join(folder, 'record.json'), kept);
+  await run('import', 'record.json', 'into');
+  withNode('into', (journal) => journal.record(A, { ...HEADER, blockId: '60', height: 60, timestamp: 600 }));
+  await run('export', 'next.json', 'into');
+  noMarks();
+  writeFileSync(join(folder, 'record.json'), kept);
+  t.regex((await run('import', 'record.json', 'into')).stdout, /; it counts as a copy, so the node first/);
+  t.false(maySign(here, 'into'));
+});
+
+test.serial('an import says that a watermark of a later export prevents signing', async (t) => {
+  const here = machine(t);
+  const { withNode, run, watermarks } = here;
+  withNode('from', (journal) => journal.record(A, HEADER));
+  await run('export', 'record.json', 'from');
+  watermarks.write(A, { last: { ...HEADER, blockId: '60', height: 60, timestamp: 600 }, movedAtS: 2_000_000_000 });
+  t.regex(
+    (await run('import', 'record.json', 'into')).stdout,
+    /was exported later, so this node does not sign for that/,
   );
   t.false(maySign(here, 'into'));
 });

@@ -152,6 +152,15 @@ test('a copy waits although the clock is behind the header of the record', (t) =
   t.deepEqual(takenOf(into, record, 20), [{ publicKey: A, last: header(7), heldSinceS: 71 }]);
 });
 
+test('a copy does not shorten a wait that ends later', (t) => {
+  const from = journalIn(t);
+  from.hold(A, 800);
+  const into = journalIn(t);
+  into.record(A, header(5));
+  into.hold(A, 900);
+  t.is(takenOf(into, recordOf(from, NETWORK, { ...MOVE, isCopy: true }), 20)[0]?.heldSinceS, 900);
+});
+
 test('a record that is older than the journal does not end the wait of the journal', (t) => {
   const from = journalIn(t);
   from.record(A, header(7));

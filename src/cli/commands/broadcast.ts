@@ -59,10 +59,11 @@ function signatureOf(document: object, file: string): SignatureDocument {
 
 async function sendSignature(node: NodeAsker, signature: SignatureDocument, flags: BroadcastFlags): Promise<void> {
   const { transactionId: id } = signature;
-  const { isKnown, height } = await submitSignature(node, signature);
+  const submitted = await submitSignature(node, signature);
+  const { height } = submitted;
   report(`the signature of transaction ${id} was accepted`, () => {
     if (flags.json === true) printJson(height === undefined ? { id } : { id, height });
-    else printLine(signatureText(id, isKnown, height));
+    else printLine(signatureText(id, submitted));
   });
 }
 

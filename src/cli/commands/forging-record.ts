@@ -1,5 +1,6 @@
 /** `bloomery forging export` and `forging import`: move the signing record to another machine. */
 
+import { randomBytes } from 'node:crypto';
 import { existsSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { readBounded, readStandardInput, whyUnreadable } from '../../config/bounded-file.ts';
@@ -7,6 +8,8 @@ import { journalFileOf, openJournal, type JournalFile } from '../../node/journal
 import {
   checkNetwork,
   coversAllOf,
+  hasMovedSince,
+  isAsImported,
   knowsAllOf,
   moveRecord,
   recordOf,
@@ -187,10 +190,12 @@ export function forgingImport(file: string, flags: ForgingImportFlags): void {
         ? 'this node may sign for them now'
         : `it may lack signatures of ${waiting === record.delegates.length ? 'them' : `${waiting} of them`}, so ${wait}`,
     inCopy: `the signing record of this folder is a copy and has further delegates, so ${wait}`,
+    moved:
+      'the watermarks of this machine say that a delegate of it was exported later, so this node does not sign for that delegate',
     known: `${earlier}, so nothing was changed`,
     copy:
       record.isCopy || before === undefined
-        ? `it is a copy, so ${wait}`
+        ? `it ${record.isCopy ? 'is' : 'counts as'} a copy, so ${wait}`
         : `${earlier}, so it counts as a copy, and ${wait}${before.into === into ? '' : ': to move the delegates, export them there'}`,
   }[kind];
   const advice = isMarked ? '' : `; ${name} could not be marked as imported: remove it, and import it nowhere else`;
@@ -217,10 +222,11 @@ interface Import {
 
 interface Imported {
   /**
-   * Whether the record is new here (`first`, or `inCopy` if the journal stays a copy), counts as a copy, or was imported
-   * into this folder before (`known`).
+   * Whether the record is new here, counts as a copy, or was imported into this folder before (`known`). A record that
+   * is new here is of the kind `inCopy` if the journal stays a copy, and `moved` if a watermark shows that a delegate was
+   * exported later.
    */
-  readonly kind: 'first' | 'inCopy' | 'copy' | 'known';
+  readonly kind: 'first' | 'inCopy' | 'moved' | 'copy' | 'known';
   /** The earlier import of the same record on this machine. */
   readonly before: ImportedRecord | undefined;
   /** Number of delegates that wait, because the record may lack signatures of them; for the kind `first`. */
@@ -234,27 +240,31 @@ interface Imported {
  * the file), and then ends the wait that the import of a copy causes. If the process ends or a write fails between two
  * of these steps, there is never a node that signs without a wait while the file is not marked. The record of a first
  * import is not lost if the first step fails, for example because the disk is full. If the process ends before the file
- * is marked, the same import can be repeated.
+ * is marked, the same import can be repeated, as long as nobody has signed with the record or imported it elsewhere.
  */
 function importOnce({ journal, record, file, into, watermarkFolder, watermarks, nowS }: Import): Imported {
   const imports = watermarkFolder === undefined ? undefined : new ImportedRecords(watermarkFolder);
   const earlier = imports?.find(record);
-  const isRepeated = earlier?.isUnfinished === true && earlier.into === into;
+  const isRepeated = earlier?.isUnfinished === true && earlier.into === into && isAsImported(journal, record);
   const before = isRepeated ? undefined : earlier;
   const isMarked = (): boolean => record.isCopy || markAsCopy(file, record);
   if (!record.isCopy && before?.into === into && knowsAllOf(journal, record))
     return { kind: 'known', before, waiting: 0, isMarked: isMarked() };
-  // The first write changes the journal, and the second write must not depend on this change.
+  // The first write changes the journal. The next two values must not depend on this change.
+  const isOutdated = hasMovedSince(journal, record);
   const whole = takenOf(journal, record, nowS);
   journal.take(takenOf(journal, { ...record, isCopy: true }, nowS));
   const note: ImportedRecord = { into, atS: Math.floor(Date.now() / 1000) };
-  const isTaken = earlier === undefined && isNotedByOther(imports, record, note);
-  const isFirst = !record.isCopy && before === undefined && !isTaken;
-  if (!isFirst) {
-    forgetMoves(journal, record, watermarks);
-    return { kind: 'copy', before: before ?? imports?.find(record), waiting: 0, isMarked: isMarked() };
-  }
+  const noted = earlier === undefined ? addNote(imports, record, note) : 'added';
+  const mayBeFirst = !record.isCopy && before === undefined && noted !== 'exists' && !isOutdated;
   const marked = isMarked();
+  // From here on, no repetition of an import ends the wait. Otherwise, a file that was kept could end the wait of this
+  // node after the record was exported again, or imported elsewhere.
+  const isFinished = noted !== 'added' || finishNote(imports, record, earlier ?? note);
+  if (!mayBeFirst || !isFinished) {
+    forgetMoves(journal, record, watermarks);
+    return { kind: 'copy', before, waiting: 0, isMarked: marked };
+  }
   const isComplete = coversAllOf(journal, record);
   try {
     journal.take(whole, isComplete);
@@ -265,29 +275,41 @@ function importOnce({ journal, record, file, into, watermarkFolder, watermarks, 
     throw new ProtocolError(error.code, error.data, message, { cause: error });
   }
   markAll(journal, record, watermarks);
-  finishImport(imports, record, note);
+  if (record.delegates.some(({ publicKey }) => watermarks?.read(publicKey)?.movedAtS !== undefined))
+    return { kind: 'moved', before, waiting: 0, isMarked: marked };
   const kind = journal.isCopied && !isComplete ? 'inCopy' : 'first';
   return { kind, before, waiting: waitingAmong(whole), isMarked: marked };
 }
 
-/** Stores the entry of this import. Returns true if another process has imported the record in the meantime. */
-function isNotedByOther(imports: ImportedRecords | undefined, record: SigningRecord, note: ImportedRecord): boolean {
+/**
+ * Stores the entry of an unfinished import.
+ *
+ * @returns `exists` if there is an entry already, which is unreadable, or which another process has just stored;
+ *   `impossible` if this machine stores no entries
+ */
+function addNote(
+  imports: ImportedRecords | undefined,
+  record: SigningRecord,
+  note: ImportedRecord,
+): 'added' | 'exists' | 'impossible' {
+  if (imports === undefined) return 'impossible';
   try {
-    return imports?.add(record, record.isCopy ? note : { ...note, isUnfinished: true }) === false;
+    return imports.add(record, { ...note, isUnfinished: true }) ? 'added' : 'exists';
   } catch {
     // If the folder for watermarks is not writable, the import still succeeds. In this case, this machine has no entry
     // of the import. If a user later imports a copy of the signing record, this machine does not notice the second
     // import.
-    return false;
+    return 'impossible';
   }
 }
 
-/** If the entry of the import cannot be replaced, a repetition of the import counts as unfinished, and changes nothing. */
-function finishImport(imports: ImportedRecords | undefined, record: SigningRecord, note: ImportedRecord): void {
+/** Marks the entry of the import as finished. Returns false if the entry cannot be replaced. */
+function finishNote(imports: ImportedRecords | undefined, record: SigningRecord, note: ImportedRecord): boolean {
   try {
     imports?.finish(record, note);
+    return true;
   } catch {
-    // The file is marked as a copy, so a later import of the file is an import of a copy.
+    return false;
   }
 }
 
@@ -297,8 +319,8 @@ function finishImport(imports: ImportedRecords | undefined, record: SigningRecor
  * @returns false when the record came from the standard input, a pipe or a device, or when the file cannot be written
  */
 function markAsCopy(file: string, record: SigningRecord): boolean {
-  if (file === '-' || !statSync(file).isFile()) return false;
   try {
+    if (file === '-' || !statSync(file).isFile()) return false;
     writeInstead(file, textOfRecord({ ...record, isCopy: true }));
   } catch {
     return false;
@@ -309,7 +331,7 @@ function markAsCopy(file: string, record: SigningRecord): boolean {
 /** Replaces a file atomically. The new text is on the disk when the function returns. */
 function writeInstead(file: string, text: string): void {
   const path = realpathSync(file);
-  const draft = `${path}.${process.pid}.new`;
+  const draft = `${path}.${randomBytes(6).toString('hex')}.new`;
   writeNew(draft, text);
   try {
     renameSync(draft, path);

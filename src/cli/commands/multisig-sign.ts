@@ -54,12 +54,13 @@ export async function multisigSign(idOrFile: string, flags: MultisigSignFlags): 
   const { id } = transaction;
   const submitted = await submitSignature(node, signature);
   const isWaiting = flags.wait === true && submitted.height === undefined;
-  const height = isWaiting
+  const waited = isWaiting
     ? await heightOfTransaction(node, id, `the signature of transaction ${id}`, flags)
-    : submitted.height;
+    : undefined;
+  const height = waited ?? submitted.height;
   report(`the signature of transaction ${id} was accepted`, () => {
     if (flags.json === true) printJson(height === undefined ? { id } : { id, height });
-    else printLine(signatureText(id, submitted.isKnown, height));
+    else printLine(signatureText(id, submitted, waited));
   });
 }
 

@@ -48,12 +48,15 @@ export async function submitSignature(node: NodeAsker, document: SignatureDocume
   }
 }
 
-/** Returns the line that a command prints for a submitted signature. */
-export function signatureText(id: string, isKnown: boolean, height: number | undefined): string {
-  // The node may have made the block without this signature.
-  if (isKnown && height !== undefined)
-    return `signature of transaction ${id}: the transaction is in block ${height} already`;
-  const place = height === undefined ? '' : `, in block ${height}`;
+/**
+ * Returns the line that a command prints for a submitted signature.
+ *
+ * @param waited height of the block for which the command has waited; undefined without a wait
+ */
+export function signatureText(id: string, { isKnown, height }: SubmittedSignature, waited?: number): string {
+  // A block that the node had before the answer may lack this signature.
+  if (height !== undefined) return `signature of transaction ${id}: the transaction is in block ${height} already`;
+  const place = waited === undefined ? '' : `, in block ${waited}`;
   return `signature of transaction ${id}: ${isKnown ? 'already ' : ''}accepted${place}`;
 }
 

@@ -95,8 +95,8 @@ async function attempt(
       if (!(error instanceof ProtocolError)) throw error;
       if (error.code === 'NODE_REFUSED') {
         const found = await lookUp(node, transaction);
-        if (!isRepeated && lost === undefined) throw withPlace(error, transaction.id, found);
         if (found === 'unclear') throw uncertain(node, transaction.id, lost ?? error);
+        if (!isRepeated && lost === undefined) throw withPlace(error, transaction.id, found);
         if (found === 'absent') throw lost === undefined ? error : uncertain(node, transaction.id, lost);
         if ('lacks' in found) throw withoutSignatures(error, found);
         return found;
@@ -113,12 +113,8 @@ async function attempt(
  * Adds to the refusal of the first attempt that the node has the transaction. A proxy may have sent the request twice,
  * or another command may have made the same transaction in the same second.
  */
-function withPlace(error: ProtocolError, id: string, found: Lookup): ProtocolError {
+function withPlace(error: ProtocolError, id: string, found: Exclude<Lookup, 'unclear'>): ProtocolError {
   if (found === 'absent') return error;
-  if (found === 'unclear') {
-    const doubt = `look it up with \`bloomery tx ${id}\`, which the node does not answer now`;
-    return new ProtocolError(error.code, error.data, `${error.message}; ${doubt}`, { cause: error });
-  }
   const place = 'height' in found && found.height !== undefined ? `, in block ${found.height}` : '';
   const known = `the node has transaction ${id} already${place}`;
   const origin = 'it was sent before, by this command or by another one in the same second';

@@ -229,7 +229,8 @@ export class DoubleForgingGuard {
       // node makes a block, so the node names the option that ends the wait.
       if (watched > tipSlot && slot - tipSlot > params.activeDelegates) {
         const remedy =
-          'no block has come for a round: if no other node forges for the delegate, start this node with --risk-double-forging';
+          'no block has come for a round: check the peers, and if no other node forges for the delegate, start this node with ' +
+          '--risk-double-forging';
         return { code: 'FORGING_ELSEWHERE', reason: `${reason}; ${remedy}` };
       }
       return { code: 'FORGING_ELSEWHERE', reason, ...until };

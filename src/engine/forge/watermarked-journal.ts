@@ -67,14 +67,14 @@ export class WatermarkedJournal implements SigningJournal {
         const message = 'the data folder is older than the last signature: the node uses the watermark';
         observer.log('warn', 'FORGING_FOLDER_RESTORED', message, fields);
         if (mayBeOutdated(watermark, journal, delegate) || isOfOtherSigner(watermark, journal, delegate))
-          journal.hold(delegate, holdAfter(this.last(delegate), nowS));
+          this.#holdAnew(delegate, nowS);
       } else if (
         !isMoved &&
         journal.isCopied &&
         this.outside(delegate) === 'unknown' &&
         !(areKept && last === undefined)
       ) {
-        journal.hold(delegate, holdAfter(last, nowS));
+        this.#holdAnew(delegate, nowS);
         const message = 'the signing journal is a copy and may be out of date: the node waits as if it had no journal';
         observer.log('warn', 'FORGING_FOLDER_COPIED', message, { delegate });
       }
@@ -134,6 +134,12 @@ export class WatermarkedJournal implements SigningJournal {
 
   close(): void {
     this.#journal.close();
+  }
+
+  /** Begins a wait of the delegate. A wait that ends later stays. */
+  #holdAnew(delegate: PublicKey, nowS: number): void {
+    const heldSinceS = this.#journal.heldSinceS(delegate) ?? 0;
+    this.#journal.hold(delegate, Math.max(holdAfter(this.last(delegate), nowS), heldSinceS));
   }
 
   #refuseOtherSigner(publicKey: PublicKey): void {

@@ -172,6 +172,9 @@ test('a wait is after the last header, although the clock is behind', (t) => {
   copied.record(A, header(7));
   copied.isCopied = true;
   t.is(behind({ journal: copied, watermarks: undefined }), 71);
+  copied.isCopied = true;
+  copied.hold(A, 900);
+  t.is(behind({ journal: copied, watermarks: undefined }), 900, 'a wait that ends later stays');
   const waiting = new MemoryJournal();
   waiting.record(A, header(2));
   waiting.hold(A, 30);
