@@ -45,8 +45,8 @@ const ASKED_FORGOTTEN_MS = 60_000;
 export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
 /**
- * One of `AGAIN_EVERY` consecutive requests to a peer asks for refused transactions that are not in their pause
- * (`REFUSED_PAUSE_MS`), even if new transactions are waiting. In a network with much traffic, new transactions are
+ * One of `AGAIN_EVERY` consecutive requests to a peer asks for refused transactions, even if new transactions are
+ * waiting. The request leaves out the transactions whose pause (`REFUSED_PAUSE_MS`) has not ended. In a network with much traffic, new transactions are
  * always waiting. Without this rule, the node might never ask again for a good transaction of which it got a damaged
  * copy.
  */

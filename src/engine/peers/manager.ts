@@ -287,7 +287,10 @@ export class PeerManager {
     this.#scoring.penalise(peerId, code, detail);
   }
 
-  /** Disconnects a peer for which `VerificationBudget.isWasteful` is true. Named peers stay connected. */
+  /**
+   * Disconnects a peer, unless it is a named peer. The caller has found that `VerificationBudget.isWasteful` is true for
+   * the address of the peer.
+   */
   cutWasteful(peerId: PeerId): void {
     this.#scoring.cutWasteful(peerId);
   }
