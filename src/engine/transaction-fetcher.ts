@@ -46,9 +46,9 @@ export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
 /**
  * One of `AGAIN_EVERY` consecutive requests to a peer asks for refused transactions, even if new transactions are
- * waiting. The request leaves out the transactions whose pause (`REFUSED_PAUSE_MS`) has not ended. In a network with much traffic, new transactions are
- * always waiting. Without this rule, the node might never ask again for a good transaction of which it got a damaged
- * copy.
+ * waiting. The request leaves out the transactions whose pause (`REFUSED_PAUSE_MS`) has not ended. In a network with
+ * much traffic, new transactions are always waiting. Without this rule, the node might never ask again for a good
+ * transaction of which it got a damaged copy.
  */
 export const AGAIN_EVERY = 4;
 /**

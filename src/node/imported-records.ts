@@ -5,8 +5,7 @@
  * this machine, the entry reveals the earlier import.
  */
 
-import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../store/disk/folder.ts';
 import { checkedLine, contentOf } from './checked-lines.ts';
@@ -17,8 +16,6 @@ export interface ImportedRecord {
   readonly into: string;
   /** Unix time of the import in whole seconds. */
   readonly atS: number;
-  /** True until the import has ended. A repetition of the same import then ends it. */
-  readonly isUnfinished?: true;
 }
 
 /**
@@ -45,59 +42,40 @@ export class ImportedRecords {
     } catch {
       return undefined;
     }
-    const { into, atS, isUnfinished } = (content ?? {}) as Partial<ImportedRecord>;
-    if (typeof into !== 'string' || !Number.isSafeInteger(atS)) return undefined;
-    return { into, atS: atS ?? 0, ...(isUnfinished === true ? { isUnfinished } : {}) };
+    const { into, atS } = (content ?? {}) as Partial<ImportedRecord>;
+    return typeof into === 'string' && Number.isSafeInteger(atS) ? { into, atS: atS ?? 0 } : undefined;
   }
 
   /**
-   * Stores an entry. If the process ends during the write, the entry stays unreadable, and `add` returns false from then
-   * on.
+   * Stores an entry, and flushes it. If the process ends during the write, the entry stays unreadable, and `add` returns
+   * false from then on.
    *
    * @returns false if there is an entry already, readable or not
    * @throws errors of the system
    */
-  add(record: SigningRecord, entry: ImportedRecord): boolean {
+  add(record: SigningRecord, { into, atS }: ImportedRecord): boolean {
+    const file = this.#file(record);
     makeFolder(this.#folder, 0o700);
+    let descriptor: number;
     try {
-      writeEntry(this.#file(record), entry);
+      descriptor = openSync(file, 'wx', 0o600);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       return false;
     }
-    return true;
-  }
-
-  /**
-   * Replaces the entry of an unfinished import. The content of the new file is flushed to the disk before the file gets
-   * its final name.
-   *
-   * @throws errors of the system
-   */
-  finish(record: SigningRecord, { into, atS }: ImportedRecord): void {
-    const file = this.#file(record);
-    const draft = `${file}.${randomBytes(6).toString('hex')}.new`;
     try {
-      writeEntry(draft, { into, atS });
-      renameSync(draft, file);
+      writeSync(descriptor, checkedLine({ into, atS }));
+      fsyncSync(descriptor);
+      return true;
     } catch (error) {
-      rmSync(draft, { force: true });
+      rmSync(file, { force: true });
       throw error;
+    } finally {
+      closeSync(descriptor);
     }
   }
 
   #file(record: SigningRecord): string {
     return join(this.#folder, `taken-${idOfRecord(record).slice(0, ID_DIGITS)}`);
-  }
-}
-
-/** Writes an entry to a new file, and flushes it. */
-function writeEntry(file: string, entry: ImportedRecord): void {
-  const descriptor = openSync(file, 'wx', 0o600);
-  try {
-    writeSync(descriptor, checkedLine(entry));
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }

@@ -78,25 +78,16 @@ export function idOfRecord(record: SigningRecord): string {
 
 /**
  * True if a journal is up to date with a record. For each delegate of the record, the journal must have a signed
- * header. If the record also has a header of the delegate, the header in the journal must not be older. The journal
- * must not say that one of these delegates moved to another node.
+ * header, and must not say that the delegate may have signed later headers. If the record also has a header of the
+ * delegate, the header in the journal must not be older. The journal must not say that one of these delegates moved to
+ * another node.
  */
 export function knowsAllOf(journal: JournalFile, { delegates }: SigningRecord): boolean {
   return delegates.every(({ publicKey, last }) => {
     const known = journal.last(publicKey);
     if (journal.movedAtS(publicKey) !== undefined || known === undefined) return false;
+    if ((journal.heldSinceS(publicKey) ?? 0) > known.timestamp) return false;
     return last === undefined || known.timestamp >= last.timestamp;
-  });
-}
-
-/**
- * True if the journal is as the import of this record as a copy left it. For each delegate, the newest header in the
- * journal must be that of the record, and the delegate must not have moved to another node since.
- */
-export function isAsImported(journal: JournalFile, { delegates }: SigningRecord): boolean {
-  return delegates.every(({ publicKey, last }) => {
-    const isSame = journal.last(publicKey)?.blockId === last?.blockId;
-    return isSame && journal.movedAtS(publicKey) === undefined && journal.heldSinceS(publicKey) !== undefined;
   });
 }
 
@@ -106,8 +97,12 @@ export function isAsImported(journal: JournalFile, { delegates }: SigningRecord)
  */
 export function hasMovedSince(journal: JournalFile, { delegates, exportedAtS }: SigningRecord): boolean {
   return delegates.some(({ publicKey, last }) => {
-    const isNewer = (last?.timestamp ?? -1) > (journal.last(publicKey)?.timestamp ?? -1);
-    return (journal.movedAtS(publicKey) ?? 0) > exportedAtS && !isNewer;
+    const movedAtS = journal.movedAtS(publicKey);
+    if (movedAtS === undefined) return false;
+    const known = journal.last(publicKey)?.timestamp ?? -1;
+    const recorded = last?.timestamp ?? -1;
+    // The two times come from the clocks of two machines, so the headers decide if they differ.
+    return known > recorded || (known === recorded && movedAtS > exportedAtS);
   });
 }
 

@@ -661,7 +661,7 @@ function interruptedImport({ folder, env }: Pick<ReturnType<typeof machine>, 'fo
   }).signal;
 }
 
-test.serial('an import that was killed before it marked the record is completed by its repetition', async (t) => {
+test.serial('the repetition of an import that was killed before it marked the record is that of a copy', async (t) => {
   const here = machine(t);
   const { withNode, run, isCopy } = here;
   withNode('from', (journal) => journal.record(A, HEADER));
@@ -671,8 +671,8 @@ test.serial('an import that was killed before it marked the record is completed 
   t.false(isCopy('record.json'));
   t.false(maySign(here, 'into'));
   const again = await run('import', 'record.json', 'into');
-  t.regex(again.stdout, /; this node may sign for them now\n$/);
-  t.true(maySign(here, 'into'));
+  t.regex(again.stdout, /so it counts as a copy, and the node first makes sure that no other node signs\n$/);
+  t.false(maySign(here, 'into'));
   t.true(isCopy('record.json'));
 });
 
@@ -693,7 +693,7 @@ test.serial('of two imports of one record at the same moment, one counts as an i
   t.false(maySign(here, 'into'));
 });
 
-test.serial('an import that did not end is completed by no file that was kept', async (t) => {
+test.serial('no file that was kept ends the wait after an import that did not end', async (t) => {
   const newer = { ...HEADER, blockId: '60', height: 60, timestamp: 600 };
   // What happens between the interrupted import into the folder `into` and its repetition.
   const meanwhile: Readonly<Record<string, (here: ReturnType<typeof machine>) => Promise<void>>> = {
@@ -724,17 +724,31 @@ test.serial('an import that did not end is completed by no file that was kept', 
   }
 });
 
-test.serial('an import whose note cannot be completed counts as an import of a copy', async (t) => {
+test.serial('a record counts as a copy if a watermark may hide later signatures, or shows one', async (t) => {
+  for (const isCopied of [false, true]) {
+    const here = machine(t);
+    const { folder, watermarks, withNode, run } = here;
+    withNode('from', (journal) => journal.record(A, HEADER));
+    await run('export', 'record.json', 'from');
+    watermarks.write(A, { last: isCopied ? HEADER : { ...HEADER, blockId: '60', height: 60, timestamp: 600 } });
+    if (isCopied) {
+      cpSync(join(folder, 'signed'), join(folder, 'backup'), { recursive: true });
+      rmSync(join(folder, 'signed'), { recursive: true });
+      cpSync(join(folder, 'backup'), join(folder, 'signed'), { recursive: true });
+    }
+    t.regex((await run('import', 'record.json', 'into')).stdout, /; it counts as a copy, so the node first/);
+    t.false(maySign(here, 'into'));
+  }
+});
+
+test.serial('a second export does not stop the folder that has imported the first one', async (t) => {
   const here = machine(t);
-  const { folder, withNode, run } = here;
+  const { withNode, run } = here;
   withNode('from', (journal) => journal.record(A, HEADER));
   await run('export', 'record.json', 'from');
-  const config = join(folder, 'config.json5');
-  writeFileSync(config, `{ forging: { watermarkFolder: '${join(folder, 'signed')}' } }`);
-  const restore = failing(t, 'renameSync', (_call, path) => String(path).includes('taken-'));
-  forgingImport(join(folder, 'record.json'), { network: 'devnet', dataDir: join(folder, 'into'), config });
-  restore();
-  t.false(maySign(here, 'into'));
+  await run('import', 'record.json', 'into');
+  await run('export', 'second.json', 'from');
+  t.true(maySign(here, 'into'));
 });
 
 test.serial('an old record does not undo a later export of the folder', async (t) => {
@@ -832,7 +846,7 @@ test.serial('an old file of a record changes nothing in the folder that imported
     for (const name of ['data', 'signed']) copied(`${name}-backup`, name);
     if (isStarted) t.false(maySign(here, 'data'));
     copied('old.json', 'again.json');
-    t.regex((await run('import', 'again.json', 'data')).stdout, /so nothing was changed/);
+    t.regex((await run('import', 'again.json', 'data')).stdout, /so it counts as a copy/);
     t.false(maySign(here, 'data'), isStarted ? 'started' : 'not started');
   }
 });

@@ -9,7 +9,6 @@ import {
   checkNetwork,
   coversAllOf,
   hasMovedSince,
-  isAsImported,
   knowsAllOf,
   moveRecord,
   recordOf,
@@ -69,8 +68,10 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
       throw usageError(`${journalFile} contains no delegate: there is nothing to export`);
     const endSigning = (): void => {
       if (isKept) return;
+      // If a delegate was exported before, the watermark may already be that of another folder, which has imported it.
+      const ended = record.delegates.filter(({ publicKey }) => journal.movedAtS(publicKey) === undefined);
       moveRecord(journal, record);
-      markAll(journal, record, watermarks, exportedAtS);
+      markAll(journal, { ...record, delegates: ended }, watermarks, exportedAtS);
     };
     if (file === '-') printRecord(record, endSigning, isKept);
     else writeRecord(file, record, endSigning);
@@ -239,29 +240,22 @@ interface Imported {
  * Imports a record in three steps: imports the record as a copy, marks the record as imported (on this machine and in
  * the file), and then ends the wait that the import of a copy causes. If the process ends or a write fails between two
  * of these steps, there is never a node that signs without a wait while the file is not marked. The record of a first
- * import is not lost if the first step fails, for example because the disk is full. If the process ends before the file
- * is marked, the same import can be repeated, as long as nobody has signed with the record or imported it elsewhere.
+ * import is not lost if the first step fails, for example because the disk is full. If the process ends in a later step,
+ * a repetition of the import is an import of a copy.
  */
 function importOnce({ journal, record, file, into, watermarkFolder, watermarks, nowS }: Import): Imported {
   const imports = watermarkFolder === undefined ? undefined : new ImportedRecords(watermarkFolder);
-  const earlier = imports?.find(record);
-  const isRepeated = earlier?.isUnfinished === true && earlier.into === into && isAsImported(journal, record);
-  const before = isRepeated ? undefined : earlier;
+  const before = imports?.find(record);
   const isMarked = (): boolean => record.isCopy || markAsCopy(file, record);
-  if (!record.isCopy && before?.into === into && knowsAllOf(journal, record))
+  const isDoubted = hasMovedSince(journal, record) || isDoubtedBy(watermarks, record);
+  if (!record.isCopy && !isDoubted && before?.into === into && knowsAllOf(journal, record))
     return { kind: 'known', before, waiting: 0, isMarked: isMarked() };
-  // The first write changes the journal. The next two values must not depend on this change.
-  const isOutdated = hasMovedSince(journal, record);
+  // The first write changes the journal, and the second write must not depend on this change.
   const whole = takenOf(journal, record, nowS);
   journal.take(takenOf(journal, { ...record, isCopy: true }, nowS));
-  const note: ImportedRecord = { into, atS: Math.floor(Date.now() / 1000) };
-  const noted = earlier === undefined ? addNote(imports, record, note) : 'added';
-  const mayBeFirst = !record.isCopy && before === undefined && noted !== 'exists' && !isOutdated;
+  const isNew = before === undefined && addNote(imports, record, { into, atS: Math.floor(Date.now() / 1000) });
   const marked = isMarked();
-  // From here on, no repetition of an import ends the wait. Otherwise, a file that was kept could end the wait of this
-  // node after the record was exported again, or imported elsewhere.
-  const isFinished = noted !== 'added' || finishNote(imports, record, earlier ?? note);
-  if (!mayBeFirst || !isFinished) {
+  if (record.isCopy || isDoubted || !isNew) {
     forgetMoves(journal, record, watermarks);
     return { kind: 'copy', before, waiting: 0, isMarked: marked };
   }
@@ -282,34 +276,26 @@ function importOnce({ journal, record, file, into, watermarkFolder, watermarks, 
 }
 
 /**
- * Stores the entry of an unfinished import.
- *
- * @returns `exists` if there is an entry already, which is unreadable, or which another process has just stored;
- *   `impossible` if this machine stores no entries
+ * True if a watermark shows, or may hide, that a delegate has signed on this machine after the header of the record. A
+ * watermark that says that the delegate was exported does not count: the record can be that of this export.
  */
-function addNote(
-  imports: ImportedRecords | undefined,
-  record: SigningRecord,
-  note: ImportedRecord,
-): 'added' | 'exists' | 'impossible' {
-  if (imports === undefined) return 'impossible';
+function isDoubtedBy(watermarks: WatermarkFiles | undefined, { delegates }: SigningRecord): boolean {
+  return delegates.some(({ publicKey, last }) => {
+    const watermark = watermarks?.read(publicKey);
+    if (watermark === undefined || watermark.movedAtS !== undefined) return false;
+    return watermark.isCopied === true || (watermark.last?.timestamp ?? -1) > (last?.timestamp ?? -1);
+  });
+}
+
+/** Stores the entry of this import. Returns false if there is an entry, which another process has just stored. */
+function addNote(imports: ImportedRecords | undefined, record: SigningRecord, note: ImportedRecord): boolean {
   try {
-    return imports.add(record, { ...note, isUnfinished: true }) ? 'added' : 'exists';
+    return imports?.add(record, note) ?? true;
   } catch {
     // If the folder for watermarks is not writable, the import still succeeds. In this case, this machine has no entry
     // of the import. If a user later imports a copy of the signing record, this machine does not notice the second
     // import.
-    return 'impossible';
-  }
-}
-
-/** Marks the entry of the import as finished. Returns false if the entry cannot be replaced. */
-function finishNote(imports: ImportedRecords | undefined, record: SigningRecord, note: ImportedRecord): boolean {
-  try {
-    imports?.finish(record, note);
     return true;
-  } catch {
-    return false;
   }
 }
 

@@ -116,7 +116,7 @@ export class DoubleForgingGuard {
       return { granted: false, ...waiting };
     }
     const over = this.#handOver(publicKey);
-    if (over?.ready === false) return { granted: false, ...handOverWaiting(over) };
+    if (over?.ready === false) return { granted: false, ...this.#handOverWaiting(publicKey, over) };
     const { journal } = this.#dependencies;
     return { granted: true, previouslyForged: over === undefined ? journal.last(publicKey) : over.previouslyForged };
   }
@@ -126,7 +126,7 @@ export class DoubleForgingGuard {
     const waiting = this.#waiting(publicKey, this.#dependencies.chain.currentSlot());
     if (waiting !== undefined) return waiting;
     const over = this.#handOver(publicKey);
-    return over?.ready === false ? handOverWaiting(over) : undefined;
+    return over?.ready === false ? this.#handOverWaiting(publicKey, over) : undefined;
   }
 
   #waiting(publicKey: PublicKey, slot: number): Waiting | undefined {
@@ -266,6 +266,17 @@ export class DoubleForgingGuard {
     return chain.rules.handOver(chain.state, chain.tip.header, { publicKey, sinceS, last, nowS: chain.nowS() });
   }
 
+  #handOverWaiting(publicKey: PublicKey, { reason, untilS }: { readonly reason: string; readonly untilS?: number }) {
+    const { chain, journal } = this.#dependencies;
+    // A wait that a clock ahead of the time has begun does not end by itself for as long as the clock was ahead.
+    const isAhead = (journal.heldSinceS(publicKey) ?? 0) > chain.nowS() + chain.rules.params.blockTimeS;
+    const remedy =
+      '; the wait has begun in the future, when the clock of a node was ahead: if no other node forges for the delegate, ' +
+      'start this node with --risk-double-forging';
+    const text = isAhead ? `${reason}${remedy}` : reason;
+    return { code: 'FORGING_HAND_OVER' as const, reason: text, ...(untilS === undefined ? {} : { untilS }) };
+  }
+
   /**
    * Whether the delegate may have signed headers that the journal lacks. The result is true if the journal has no
    * header of the delegate, or if the journal says that the delegate may have signed other headers after `last`.
@@ -312,8 +323,4 @@ export class DoubleForgingGuard {
  */
 function slotsWithEveryTurn({ activeDelegates }: ChainParams): number {
   return 2 * activeDelegates - 1;
-}
-
-function handOverWaiting({ reason, untilS }: { readonly reason: string; readonly untilS?: number }): Waiting {
-  return { code: 'FORGING_HAND_OVER', reason, ...(untilS === undefined ? {} : { untilS }) };
 }

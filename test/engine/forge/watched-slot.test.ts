@@ -103,7 +103,14 @@ for (const generation of [2, 3] as const)
     t.like(guard.clearance(publicKey, next), { granted: false, code: 'FORGING_WAITS_FOR_EMPTY_SLOT' });
     const later = guard.clearance(publicKey, next + 101);
     if (generation === 2) t.true(later.granted);
-    else t.like(later, { granted: false, code: 'FORGING_HAND_OVER' });
+    else {
+      t.like(later, { granted: false, code: 'FORGING_HAND_OVER' });
+      t.notRegex(guard.waiting(publicKey)?.reason ?? '', /risk-double-forging/);
+      const ahead = guardWith(tip.timestamp + 1_000_000);
+      ahead.clearance(publicKey, next);
+      const { reason } = ahead.clearance(publicKey, next + 101) as { reason?: string };
+      t.regex(reason ?? '', /; the wait has begun in the future, .*--risk-double-forging$/);
+    }
   });
 
 test('a delegate whose network makes no more blocks is told how to end its wait', (t) => {
