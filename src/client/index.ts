@@ -10,6 +10,9 @@ export type * from './generated.ts';
 export type * from './types.ts';
 
 const TIMEOUT_MS = 30_000;
+const TOO_MANY_REQUESTS = 429;
+/** The longest time in milliseconds that `setTimeout` can wait. A longer time would end at once. */
+const PAUSE_MS_MAX = 2 ** 31 - 1;
 const WAIT_MS = 60_000;
 const POLL_MS = 250;
 const RETRY_MS = 1000;
@@ -137,29 +140,54 @@ class HttpClient {
         if (error instanceof EventTooLong) throw this.#invalid('/events with an event that does not end');
         if (error instanceof ClientError && isLasting(error)) throw error;
       }
-      if (!isAborted(signal)) await pause(retryMs, signal, this.#clock);
+      if (!isAborted(signal)) await pause(Math.min(retryMs, PAUSE_MS_MAX), signal, this.#clock);
     }
   }
 
   async waitFor(id: string, options: WaitOptions = {}): Promise<{ height: number; blockId: string }> {
     const { confirmations = 1, final = false, timeoutMs = WAIT_MS, pollMs = POLL_MS, signal } = options;
+    // Without an id, the node would answer with the list of all transactions.
+    if (typeof id !== 'string' || !/^[0-9]{1,20}$/.test(id)) throw new TypeError('waitFor() needs a transaction id');
+    for (const [name, value] of Object.entries({ confirmations, timeoutMs, pollMs })) {
+      if (typeof value !== 'number' || !(value >= 0)) throw new TypeError(`waitFor() needs a number as ${name}`);
+    }
     for (const endMs = this.#clock.nowMs() + timeoutMs; ;) {
       signal?.throwIfAborted();
-      // The final height is read first. In the other order, a reorg between the two requests could revert the block
-      // that contains the transaction, and `waitFor` would count the reverted block as final.
-      const finalHeight = final ? await this.#finalHeight() : Number.POSITIVE_INFINITY;
-      const [found] = (await this.#list('/transactions', { id })).data as readonly Confirmed[];
-      if (found !== undefined && found.confirmations >= confirmations && found.height <= finalHeight) {
-        const { height, blockId } = found;
-        return { height, blockId };
+      let state = 'in no block';
+      let failure: ClientError | undefined;
+      try {
+        // The final height is read first. In the other order, a reorg between the two requests could revert the block
+        // that contains the transaction, and `waitFor` would count the reverted block as final.
+        const finalHeight = final ? await this.#finalHeight() : Number.POSITIVE_INFINITY;
+        const found = await this.#confirmed(id);
+        if (found !== undefined && found.confirmations >= confirmations && found.height <= finalHeight) {
+          const { height, blockId } = found;
+          return { height, blockId };
+        }
+        if (found !== undefined) state = `in block ${found.height} with ${found.confirmations} confirmations`;
+      } catch (error) {
+        // The node may be starting again, or a proxy or a limit may refuse the request for a while.
+        if (!(error instanceof ClientError) || (isLasting(error) && error.status !== TOO_MANY_REQUESTS)) throw error;
+        failure = error;
       }
-      if (this.#clock.nowMs() >= endMs) {
-        const state =
-          found === undefined ? 'in no block' : `in block ${found.height} with ${found.confirmations} confirmations`;
-        throw new ClientError('TIMEOUT', `after ${timeoutMs} ms the transaction ${id} is ${state}`);
+      const leftMs = endMs - this.#clock.nowMs();
+      if (leftMs <= 0) {
+        const message =
+          failure === undefined
+            ? `after ${timeoutMs} ms the transaction ${id} is ${state}`
+            : `after ${timeoutMs} ms nothing is known of the transaction ${id}: ${failure.message}`;
+        throw new ClientError('TIMEOUT', message, undefined, undefined, failure);
       }
-      await pause(pollMs, signal, this.#clock);
+      await pause(Math.min(pollMs, leftMs, PAUSE_MS_MAX), signal, this.#clock);
     }
+  }
+
+  /** @throws ClientError if the request fails, or if the answer has another transaction */
+  async #confirmed(id: string): Promise<Confirmed | undefined> {
+    const { data } = await this.#list('/transactions', { id });
+    const found = (data as readonly Confirmed[]).find((one) => one.id === id);
+    if (found === undefined && data.length > 0) throw this.#invalid(`/transactions?id=${id} with other transactions`);
+    return found;
   }
 
   /** @throws ClientError if the request fails, or if the answer has no list */
@@ -295,6 +323,7 @@ interface FinalState {
 }
 
 interface Confirmed {
+  readonly id: string;
   readonly height: number;
   readonly blockId: string;
   readonly confirmations: number;

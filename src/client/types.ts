@@ -119,7 +119,8 @@ export interface WaitOptions {
   readonly final?: boolean;
   /**
    * Time limit of the whole wait in milliseconds; default 60,000. `waitFor` checks this limit after each request for
-   * the transaction.
+   * the transaction. Until this limit, `waitFor` asks again if the node does not answer, or answers with status 429 or
+   * a status from 500 on.
    */
   readonly timeoutMs?: number;
   /** Pause in milliseconds before `waitFor` requests the transaction again; default 250. */

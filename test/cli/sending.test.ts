@@ -5,7 +5,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -327,6 +327,28 @@ test.serial('a signature that the node has already, or whose transaction is in a
       /the node may have the signature of transaction \d+ \(its answer was lost: .*\): send it again; .* \(SIGNATURE_UNCERTAIN\)\n$/,
     );
   }
+});
+
+test.serial('broadcast waits for a transaction only after it has sent the signatures of the file', async (t) => {
+  const { id, signature } = await memberSignature(t);
+  const { file } = await signedFile(t, 1);
+  const member = JSON.stringify({ transactionId: id, publicKey: OTHER.publicKey, signature });
+  const transaction = readFileSync(file, 'utf8');
+  // `signedFile` makes the same transaction again if both calls are in the same second.
+  const sameId = String(JSON.parse(transaction).id);
+  const mixed = join(temporaryFolder(t), 'mixed.jsonl');
+  writeFileSync(mixed, `${transaction}${member.replace(id, sameId)}\n`);
+  const { url, posted } = await nodeWith(t, {
+    posts: [ACCEPTED, ACCEPTED],
+    lookups: [[200, { data: [{ height: 17 }] }]],
+  });
+  const { code, stdout, stderr } = await runCli(['broadcast', mixed, '--yes', '--wait', '--node', url]);
+  t.is(code, 0, stderr);
+  t.is(posted.length, 2);
+  t.is(
+    stdout,
+    `transaction ${sameId}: accepted by ${url}\nsignature of transaction ${sameId}: accepted, in block 17\n`,
+  );
 });
 
 test.serial('a signature that the node refuses after a lost answer stays uncertain', async (t) => {

@@ -304,6 +304,41 @@ test('a list that is not one, or has no cursor, gives an error of the client', a
   t.regex(await failure(cut.next()), /^INVALID_ANSWER .* without a cursor; has the node http\.strictDialect\?$/);
 });
 
+test('a wait needs an id and valid numbers, and accepts only the transaction with the id', async (t) => {
+  const other = { id: '2', height: 1, blockId: 'genesis', confirmations: 90 };
+  const client = createClient('http://127.0.0.1:1', { fetch: async () => Response.json({ data: [other] }) });
+  for (const id of [undefined, '', '1&limit=1', 7]) {
+    await t.throwsAsync(client.waitFor(id as string), { instanceOf: TypeError, message: /transaction id/ });
+  }
+  for (const options of [{ timeoutMs: Number.NaN }, { pollMs: -1 }, { confirmations: '3' as unknown as number }])
+    await t.throwsAsync(client.waitFor('2', options), { instanceOf: TypeError, message: /needs a number as/ });
+  await t.throwsAsync(client.waitFor('1'), { code: 'INVALID_ANSWER', message: /with other transactions$/ });
+  t.is((await client.waitFor('2')).height, 1);
+});
+
+test('a wait goes on while the node does not answer or is busy', async (t) => {
+  const answers: (() => Response)[] = [
+    () => {
+      throw new TypeError('fetch failed');
+    },
+    () => Response.json({ message: 'busy' }, { status: 503 }),
+    () => Response.json({ message: 'too many' }, { status: 429 }),
+    () => Response.json({ data: [] }),
+    () => Response.json({ data: [{ id: '1', height: 5, blockId: '50', confirmations: 1 }] }),
+  ];
+  const client = createClient('http://127.0.0.1:1', { fetch: async () => (answers.shift() as () => Response)() });
+  t.deepEqual(await client.waitFor('1', { pollMs: 1 }), { height: 5, blockId: '50' });
+  const busy = createClient('http://127.0.0.1:1', {
+    fetch: async () => Response.json({ message: 'busy' }, { status: 503 }),
+  });
+  const error = await t.throwsAsync<ClientError>(busy.waitFor('1', { pollMs: 1, timeoutMs: 5 }), { code: 'TIMEOUT' });
+  t.regex(error?.message ?? '', /nothing is known of the transaction 1: 503: busy$/);
+  const wrong = createClient('http://127.0.0.1:1', {
+    fetch: async () => Response.json({ message: 'no' }, { status: 400 }),
+  });
+  await t.throwsAsync(wrong.waitFor('1', { pollMs: 1 }), { code: 'REFUSED' });
+});
+
 test('a client takes its pauses and time limits from the clock of the caller', async (t) => {
   let nowMs = 0;
   const delays: number[] = [];

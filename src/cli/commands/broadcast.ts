@@ -10,6 +10,7 @@ import type { BroadcastFlags } from '../flags.ts';
 import { usageError } from '../error-lines.ts';
 import { documentsIn } from '../wallet/documents.ts';
 import { walletNetwork } from '../wallet/network.ts';
+import { heightOfTransaction } from '../wallet/node-accounts.ts';
 import { askFirst, send } from '../wallet/send.ts';
 import { signatureText, submitSignature, type SignatureDocument } from '../wallet/submit-signature.ts';
 import { counted, printJson, printLine, report } from '../output.ts';
@@ -38,10 +39,24 @@ export async function broadcast(file: string, flags: BroadcastFlags): Promise<vo
     transaction === undefined ? [] : [transaction],
   );
   await askFirst(flags, transactions, network);
+  // A transaction whose members sign in the same file gets into a block only after the last of these signatures.
+  const ids = new Set(transactions.map(({ id }) => id));
+  const lastSignatures = new Map<string, number>();
+  for (const [index, { document, transaction }] of read.entries()) {
+    const id = transaction === undefined ? (document as SignatureDocument).transactionId : '';
+    if (ids.has(id)) lastSignatures.set(id, index);
+  }
   for (const [index, { document, transaction }] of read.entries()) {
     try {
-      if (transaction === undefined) await sendSignature(node, document as SignatureDocument, flags);
-      else await send(node, transaction, document, flags, { isRepeated: true });
+      if (transaction === undefined) {
+        const signature = document as SignatureDocument;
+        const isWaiting = flags.wait === true && lastSignatures.get(signature.transactionId) === index;
+        await sendSignature(node, signature, flags, isWaiting);
+      } else {
+        const { wait: _, ...withoutWait } = flags;
+        const isSignedLater = (lastSignatures.get(transaction.id) ?? -1) > index;
+        await send(node, transaction, document, isSignedLater ? withoutWait : flags, { isRepeated: true });
+      }
     } catch (error) {
       throw withRest(error, { index, count: read.length, id: transaction?.id });
     }
@@ -57,13 +72,21 @@ function signatureOf(document: object, file: string): SignatureDocument {
   throw usageError(`${file}: has a member's signature without a valid \`transactionId\` or \`signature\``);
 }
 
-async function sendSignature(node: NodeAsker, signature: SignatureDocument, flags: BroadcastFlags): Promise<void> {
+/** @param isWaiting true to wait until a block contains the transaction */
+async function sendSignature(
+  node: NodeAsker,
+  signature: SignatureDocument,
+  flags: BroadcastFlags,
+  isWaiting: boolean,
+): Promise<void> {
   const { transactionId: id } = signature;
   const submitted = await submitSignature(node, signature);
-  const { height } = submitted;
+  const isOpen = isWaiting && submitted.height === undefined;
+  const waited = isOpen ? await heightOfTransaction(node, id, `the signature of transaction ${id}`, flags) : undefined;
+  const height = waited ?? submitted.height;
   report(`the signature of transaction ${id} was accepted`, () => {
     if (flags.json === true) printJson(height === undefined ? { id } : { id, height });
-    else printLine(signatureText(id, submitted));
+    else printLine(signatureText(id, submitted, waited));
   });
 }
 
