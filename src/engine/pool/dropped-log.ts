@@ -47,13 +47,25 @@ export class DroppedLog {
 
   #log(): void {
     this.#timer = undefined;
-    const [first] = this.#dropped;
-    if (first === undefined) return;
+    if (this.#dropped.length === 0) return;
     const message = 'dropped transactions that had been accepted';
     const transactionIds = this.#dropped.map(({ id }) => id).join(' ');
-    const fields = { count: this.#count, transactionIds, reason: first.reason };
+    const fields = { count: this.#count, transactionIds, reason: this.#reasons() };
     this.#dependencies.observer.log('warn', 'ACCEPTED_TRANSACTIONS_DROPPED', message, fields);
     this.#dropped = [];
     this.#count = 0;
+  }
+
+  /** Returns the reason of all transactions in the line; if there are several reasons, each with its ids. */
+  #reasons(): string {
+    const reasons = [...new Set(this.#dropped.map(({ reason }) => reason))];
+    const [only = '', ...others] = reasons;
+    if (others.length === 0) return only;
+    const idsOf = (reason: string): string =>
+      this.#dropped
+        .filter((each) => each.reason === reason)
+        .map(({ id }) => id)
+        .join(' ');
+    return reasons.map((reason) => `${idsOf(reason)}: ${reason}`).join('; ');
   }
 }
