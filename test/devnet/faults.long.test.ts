@@ -301,6 +301,19 @@ test.serial('the doctor reports a server that is not a node', async (t) => {
   await watch.named(t, { url }, ['NODE_ANSWERS_ODDLY']);
 });
 
+test.serial('the doctor reports a node of an earlier build', async (t) => {
+  const constants = { version: '3.0.2', protocolVersion: '2.0', epoch: '2016-05-24T17:00:00.000Z' };
+  const server = createServer((request, response) => {
+    const isKnown = request.url === '/api/node/constants';
+    response.writeHead(isKnown ? 200 : 404, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(isKnown ? { data: constants } : { message: 'Route not found' }));
+  }).listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await watch.named(t, { url }, ['NODE_OF_EARLIER_BUILD']);
+});
+
 test.serial('the doctor reported all faults of the catalogue, most of them within ten seconds', (t) => {
   watch.conclude(t);
 });

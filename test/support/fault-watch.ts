@@ -56,7 +56,7 @@ const OF_OWN_BRANCH: ReadonlySet<string> = new Set<FaultCode>(['SYNC_FAILS']);
  * cover clocks that jump or differ (`test/sim/scripted/time.test.ts`, `test/engine/forge/clock-set.test.ts`). For
  * blocks that a node with a slow clock refuses, see `test/engine/sync/synchronizer.test.ts` and
  * `test/cli/doctor.test.ts`. The fault of undelivered alerts appears only after minutes (`test/node/notify`,
- * `test/cli/doctor.test.ts`).
+ * `test/cli/doctor.test.ts`). An unchecked node is no fault of a process (`test/cli/doctor.test.ts`).
  */
 const OF_OTHER_TESTS: ReadonlySet<string> = new Set<FaultCode>([
   'BLOCKS_OF_FUTURE',
@@ -64,6 +64,7 @@ const OF_OTHER_TESTS: ReadonlySet<string> = new Set<FaultCode>([
   'CLOCK_BEHIND_TIP',
   'CLOCK_SET',
   'ALERTS_UNDELIVERED',
+  'NODE_UNCHECKED',
 ]);
 
 export class FaultWatch {
