@@ -43,15 +43,14 @@ export async function broadcast(file: string, flags: BroadcastFlags): Promise<vo
   const ids = new Set(transactions.map(({ id }) => id));
   const lastSignatures = new Map<string, number>();
   for (const [index, { document, transaction }] of read.entries()) {
-    const id = transaction === undefined ? (document as SignatureDocument).transactionId : '';
+    const id = transaction === undefined ? document.transactionId : '';
     if (ids.has(id)) lastSignatures.set(id, index);
   }
   for (const [index, { document, transaction }] of read.entries()) {
     try {
       if (transaction === undefined) {
-        const signature = document as SignatureDocument;
-        const isWaiting = flags.wait === true && lastSignatures.get(signature.transactionId) === index;
-        await sendSignature(node, signature, flags, isWaiting);
+        const isWaiting = flags.wait === true && lastSignatures.get(document.transactionId) === index;
+        await sendSignature(node, document, flags, isWaiting);
       } else {
         const { wait: _, ...withoutWait } = flags;
         const isSignedLater = (lastSignatures.get(transaction.id) ?? -1) > index;
