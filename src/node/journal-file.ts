@@ -64,7 +64,7 @@ export interface JournalFile extends FolderJournal {
   take(delegates: readonly TakenDelegate[], isComplete?: boolean): void;
 }
 
-/** What an import writes about a delegate. */
+/** The values of a delegate that an import writes to the journal. */
 export interface TakenDelegate {
   readonly publicKey: PublicKey;
   readonly last?: SignedHeader;

@@ -23,8 +23,8 @@ const recalledOn = (blockId: string): RecalledHeader => ({
   firstBlockId: blockId,
 });
 
-/** A guard on a chain of two blocks, and a clock that the test sets. */
-function setUp(generation: 2 | 3, isRecalled: boolean) {
+/** A chain of two blocks: the genesis block, and a block that a delegate has forged. */
+function chainOfTwo(generation: 2 | 3) {
   const maker = new ChainMaker(makeNetwork({ generation }));
   const { rules, network } = maker;
   const { params } = network;
@@ -32,6 +32,12 @@ function setUp(generation: 2 | 3, isRecalled: boolean) {
   openGenesis(store, rules, network.genesis);
   const first = maker.forge();
   commitBlocks(store, rules, { blocks: [first] }, { nowS: first.timestamp, verify: () => true });
+  return { maker, rules, network, params, store, first };
+}
+
+/** A guard on a chain of two blocks, and a clock that the test sets. */
+function setUp(generation: 2 | 3, isRecalled: boolean) {
+  const { maker, rules, network, params, store, first } = chainOfTwo(generation);
   const publicKey = first.generatorPublicKey;
   const other = publicKeyOf(network.delegates.find((each) => publicKeyOf(each) !== publicKey)!);
   let slot = 1000;
@@ -74,13 +80,7 @@ for (const isRecalled of [false, true])
 
 for (const generation of [2, 3] as const)
   test(`generation ${generation}: a delegate whose record is a copy leaves one slot unused, although the tip is new`, (t) => {
-    const maker = new ChainMaker(makeNetwork({ generation }));
-    const { rules, network } = maker;
-    const { params } = network;
-    const store = chainStoreOver(new MemoryKeyValue(), { codec: rules.codec, params }, 'test');
-    openGenesis(store, rules, network.genesis);
-    const tip = maker.forge();
-    commitBlocks(store, rules, { blocks: [tip] }, { nowS: tip.timestamp, verify: () => true });
+    const { rules, params, store, first: tip } = chainOfTwo(generation);
     const publicKey = tip.generatorPublicKey;
     const copied = { ...last, blockId: tip.id, height: 2, timestamp: tip.timestamp };
     const guardWith = (heldSinceS: number) =>
@@ -114,13 +114,7 @@ for (const generation of [2, 3] as const)
   });
 
 test('a delegate whose network makes no more blocks is told how to end its wait', (t) => {
-  const maker = new ChainMaker(makeNetwork({ generation: 2 }));
-  const { rules, network } = maker;
-  const { params } = network;
-  const store = chainStoreOver(new MemoryKeyValue(), { codec: rules.codec, params }, 'test');
-  openGenesis(store, rules, network.genesis);
-  const tip = maker.forge();
-  commitBlocks(store, rules, { blocks: [tip] }, { nowS: tip.timestamp, verify: () => true });
+  const { rules, params, store, first: tip } = chainOfTwo(2);
   const publicKey = tip.generatorPublicKey;
   const tipSlot = slotAt(tip.timestamp, params);
   let slot = tipSlot + 1;
