@@ -72,12 +72,12 @@ const READ_ONLY = refused('API write access denied', 'API write access blocked.'
  * connection has closed.
  */
 export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy: boolean): readonly string[] {
+  const ofConnection = socket.remoteAddress ?? '';
   const forwarded = trustProxy ? headers['x-forwarded-for'] : undefined;
-  const named = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? ''))
-    .split(',')
-    .map((entry) => entry.trim());
+  if (forwarded === undefined) return [ofConnection];
+  const named = (Array.isArray(forwarded) ? forwarded.join(',') : forwarded).split(',').map((entry) => entry.trim());
   const given = named.filter((entry) => entry !== '');
-  return given.length > 0 ? given : [socket.remoteAddress ?? ''];
+  return given.length > 0 ? given : [ofConnection];
 }
 
 /**

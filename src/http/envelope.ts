@@ -15,25 +15,24 @@ import {
 } from './read-consistency.ts';
 import type { CheckedRequest, EnvelopeRoute, Reply } from './route.ts';
 
-export interface EnvelopeAnswer {
-  /** The JSON text of the answer; undefined when the client already has this answer (304). */
-  readonly body: Buffer | undefined;
+/** The block whose state an answer shows, and the ETag of the answer. */
+export interface Version {
   /**
-   * The block whose state the answer shows. This block is the tip before the handler ran or, if the data contain a
-   * greater height, the tip after the handler ran. Undefined before the node has a chain.
+   * This block is the tip before the handler ran or, if the data contain a greater height, the tip after the handler
+   * ran. Undefined before the node has a chain.
    */
   readonly position: ReadPosition | undefined;
   /**
-   * The ETag of the answer. Undefined if the answer may change while the chain stays the same, if the chain changed
-   * while the handler ran, or if the node has no chain yet.
+   * Undefined if the answer may change while the chain stays the same, if the chain changed while the handler ran, or
+   * if the node has no chain yet.
    */
   readonly etag: string | undefined;
 }
 
-/** The block whose state the answer of a route shows now, and the ETag of this answer. */
-export interface Version {
-  readonly position: ReadPosition | undefined;
-  readonly etag: string | undefined;
+export interface EnvelopeAnswer {
+  /** The JSON text of the answer; undefined when the client already has this answer (304). */
+  readonly body: Buffer | undefined;
+  readonly version: Version;
 }
 
 /**
@@ -49,7 +48,7 @@ export function versionOf(api: NodeApi, isOfChain: boolean): Version {
 /** @returns the 304 answer for a client that already has this version; otherwise undefined */
 export function unchangedSince(version: Version, ifNoneMatch: string | undefined): EnvelopeAnswer | undefined {
   const isKnown = version.etag !== undefined && isUnchanged(ifNoneMatch, version.etag);
-  return isKnown ? { ...version, body: undefined } : undefined;
+  return isKnown ? { body: undefined, version } : undefined;
 }
 
 /**
@@ -68,18 +67,20 @@ export function askHandler(
 ): EnvelopeAnswer | Promise<EnvelopeAnswer> {
   const answerOf = ({ meta, data, height = 0 }: Reply): EnvelopeAnswer => ({
     body: Buffer.from(JSON.stringify({ meta, data, links: {} }), 'utf8'),
-    // `position` was read before the handler ran. If the chain has grown since then, the data may show a height above
-    // the height of `position`. The answer must then state a position at this greater height or above. The client may
-    // later require the stated height from another node (`minHeight`), and must not get data that are older than the
-    // data of this answer.
-    position: position !== undefined && position.height < height ? positionOf(api) : position,
-    etag: position?.id === api.chain.tip()?.id ? etag : undefined,
+    version: {
+      // `position` was read before the handler ran. If the chain has grown since then, the data may show a height above
+      // the height of `position`. The answer must then state a position at this greater height or above. The client may
+      // later require the stated height from another node (`minHeight`), and must not get data that are older than the
+      // data of this answer.
+      position: position !== undefined && position.height < height ? positionOf(api) : position,
+      etag: position?.id === api.chain.tip()?.id ? etag : undefined,
+    },
   });
   const reply = route.handle(api, request);
   return reply instanceof Promise ? reply.then(answerOf) : answerOf(reply);
 }
 
-/** Returns the headers with the block and the ETag of an answer, as alternating names and values. */
+/** Returns the headers of a version, as alternating names and values. */
 export function positionHeaders({ position, etag }: Version): readonly string[] {
   if (position === undefined) return [];
   const headers = [HEIGHT_HEADER, String(position.height), BLOCK_ID_HEADER, position.id];

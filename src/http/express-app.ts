@@ -184,12 +184,12 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
       setHeaders(response, positionHeaders({ position: version.position, etag: undefined }));
       const answer =
         unchangedSince(version, request.headers['if-none-match']) ?? (await askHandler(api, route, checked, version));
-      setHeaders(response, positionHeaders(answer));
+      setHeaders(response, positionHeaders(answer.version));
       if (answer.body === undefined) return void response.status(304).end();
       sendBytes(response, 200, answer.body, PLAIN_JSON);
       // The response cache stores only bodies. The answer is therefore not stored if it has the header
       // `X-Ignored-Parameters`.
-      if (answer.etag !== undefined && ignored.length === 0)
+      if (answer.version.etag !== undefined && ignored.length === 0)
         parts.responseCache.store(request.originalUrl, answer.body);
     }
   };

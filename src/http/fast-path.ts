@@ -76,8 +76,8 @@ export function createFastPath(
 
   /** @param isCompressed true when the body is compressed with gzip */
   const send = (response: ServerResponse, allowance: Allowance, answer: EnvelopeAnswer, isCompressed = false): void => {
-    const { body } = answer;
-    const headers = [...rateHeaders(allowance, dialect.strict), ...positionHeaders(answer)];
+    const { body, version } = answer;
+    const headers = [...rateHeaders(allowance, dialect.strict), ...positionHeaders(version)];
     if (body === undefined) {
       response.writeHead(304, [...fixed, ...headers]);
       response.end();
@@ -97,7 +97,7 @@ export function createFastPath(
   ): boolean => {
     const { url: target = '', headers } = request;
     const cached = tickCache.get(target);
-    if (cached !== undefined && cached.position?.id === api.chain.tip()?.id) {
+    if (cached !== undefined && cached.version.position?.id === api.chain.tip()?.id) {
       options.observer.count('http_cache_hits_total');
       send(response, allowance, cached);
       return true;
@@ -117,7 +117,8 @@ export function createFastPath(
       if (route.isOfChain !== true) {
         if (tickCache.size === 0) setImmediate(() => tickCache.clear());
         tickCache.set(target, result);
-      } else if (result.etag !== undefined && result.body !== undefined) responseCache.store(target, result.body);
+      } else if (result.version.etag !== undefined && result.body !== undefined)
+        responseCache.store(target, result.body);
       send(response, allowance, result);
       const labels = { route: route.path, method: 'GET', status: '2xx' };
       options.observer.observe('http_request_duration_seconds', (performance.now() - startedMs) / 1000, labels);
@@ -147,7 +148,7 @@ export function createFastPath(
     const version = versionOf(api, true);
     const unchanged = unchangedSince(version, request.headers['if-none-match']);
     const gzipped = acceptsGzip && unchanged === undefined ? cached.gzipped() : undefined;
-    send(response, allowance, unchanged ?? { ...version, body: gzipped ?? cached.plain }, gzipped !== undefined);
+    send(response, allowance, unchanged ?? { body: gzipped ?? cached.plain, version }, gzipped !== undefined);
     return true;
   };
 }
