@@ -675,8 +675,8 @@ export interface Operations2 {
       senderIdOrRecipientId?: string | undefined;
       type?: number | undefined;
       height?: number | undefined;
-      minAmount?: number | undefined;
-      maxAmount?: number | undefined;
+      minAmount?: number | bigint | undefined;
+      maxAmount?: number | bigint | undefined;
       fromTimestamp?: number | undefined;
       toTimestamp?: number | undefined;
       blockId?: string | undefined;
@@ -1542,8 +1542,8 @@ export interface Operations3 {
       senderIdOrRecipientId?: string | undefined;
       type?: number | undefined;
       height?: number | undefined;
-      minAmount?: number | undefined;
-      maxAmount?: number | undefined;
+      minAmount?: number | bigint | undefined;
+      maxAmount?: number | bigint | undefined;
       fromTimestamp?: number | undefined;
       toTimestamp?: number | undefined;
       blockId?: string | undefined;
@@ -1758,3 +1758,6 @@ export const AMOUNTS: Readonly<Record<string, readonly string[]>> = {
   'event transactions/new': ['fee', 'amount'],
   'event transactions/reverted': ['fee', 'amount'],
 };
+
+/** Paths whose answer is a text. All other answers are JSON. */
+export const TEXT_PATHS: readonly string[] = ['/metrics', '/docs'];

@@ -2,7 +2,7 @@
 
 import { readAmounts } from './amounts.ts';
 import { eventsOf, EventTooLong } from './event-stream.ts';
-import { AMOUNTS } from './generated.ts';
+import { AMOUNTS, TEXT_PATHS } from './generated.ts';
 import { systemClock } from './system.ts';
 import type { Client, ClientClock, ClientOptions, EventOptions, Generation, Method, WaitOptions } from './types.ts';
 
@@ -28,9 +28,9 @@ export class ClientError extends Error {
    * - `TIMEOUT`: the node did not answer within the time limit, or the time limit of `waitFor` has passed.
    * - `UNREACHABLE`: the node could not be reached, or sent no complete answer. If the connection was lost, the client
    *   has sent a GET request twice.
-   * - `INVALID_ANSWER`: a complete answer has invalid JSON, or lacks a valid member that the client needs (the list
-   *   `data`, the cursor `meta.next`, or the member `data` of the path `/node/status`), or an event is invalid. For
-   *   example, a proxy between the client and the node may have changed or replaced the answer.
+   * - `INVALID_ANSWER`: a complete answer is not JSON, or lacks a valid member that the client needs (the list `data`,
+   *   the cursor `meta.next`, or the member `data` of the path `/node/status`), or an event is invalid. For example, a
+   *   proxy between the client and the node may have changed or replaced the answer.
    */
   readonly code: string;
   /** HTTP status of the answer if the code is `REFUSED`; undefined for all other codes. */
@@ -58,6 +58,7 @@ type Values = Readonly<Record<string, unknown>>;
  * @param url URL of the node, with or without `/api`; in a web page, an empty text or a path names the host of the page
  * @throws TypeError if `url` is not such a URL, unless `options.fetch` is given: without this error, `events` would open
  *   its stream again for ever
+ * @throws TypeError if `options.timeoutMs` is not a number of milliseconds
  */
 export function createClient<G extends Generation = 3>(url: string, options: ClientOptions<G> = {}): Client<G> {
   // The methods are the same for both generations; only the generated types of paths and answers differ.
@@ -75,6 +76,8 @@ class HttpClient {
     this.generation = generation;
     if (own === undefined && !isNodeUrl(url))
       throw new TypeError(`${shownUrl(url)} is not the URL of a node: give one such as http://127.0.0.1:4000`);
+    if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0 && timeoutMs <= PAUSE_MS_MAX))
+      throw new TypeError(`timeoutMs must be a number of milliseconds from 0 to ${PAUSE_MS_MAX}`);
     this.#base = `${url.replace(/\/+$/, '').replace(/\/api$/, '')}/api`;
     // The arrow function is needed because browsers refuse a call of `fetch` as a method of any object but the global
     // object.
@@ -88,11 +91,11 @@ class HttpClient {
   }
 
   post(path: string, body: unknown): Promise<unknown> {
-    return this.#ask('POST', path, {}, body);
+    return this.#ask('POST', path, {}, { body });
   }
 
   put(path: string, body: unknown): Promise<unknown> {
-    return this.#ask('PUT', path, {}, body);
+    return this.#ask('PUT', path, {}, { body });
   }
 
   async *items(path: string, parameters: Values = {}): AsyncGenerator<unknown, void, undefined> {
@@ -158,14 +161,15 @@ class HttpClient {
       try {
         // The final height is read first. In the other order, a reorg between the two requests could revert the block
         // that contains the transaction, and `waitFor` would count the reverted block as final.
-        const finalHeight = final ? await this.#finalHeight() : Number.POSITIVE_INFINITY;
-        const found = await this.#confirmed(id);
+        const finalHeight = final ? await this.#finalHeight(signal) : Number.POSITIVE_INFINITY;
+        const found = await this.#confirmed(id, signal);
         if (found !== undefined && found.confirmations >= confirmations && found.height <= finalHeight) {
           const { height, blockId } = found;
           return { height, blockId };
         }
         if (found !== undefined) state = `in block ${found.height} with ${found.confirmations} confirmations`;
       } catch (error) {
+        signal?.throwIfAborted();
         // The node may be starting again, or a proxy or a limit may refuse the request for a while.
         if (!(error instanceof ClientError) || (isLasting(error) && error.status !== TOO_MANY_REQUESTS)) throw error;
         failure = error;
@@ -183,33 +187,41 @@ class HttpClient {
   }
 
   /** @throws ClientError if the request fails, or if the answer has another transaction */
-  async #confirmed(id: string): Promise<Confirmed | undefined> {
-    const { data } = await this.#list('/transactions', { id });
+  async #confirmed(id: string, signal: AbortSignal | undefined): Promise<Confirmed | undefined> {
+    const { data } = await this.#list('/transactions', { id }, signal);
     const found = (data as readonly Confirmed[]).find((one) => one.id === id);
     if (found === undefined && data.length > 0) throw this.#invalid(`/transactions?id=${id} with other transactions`);
     return found;
   }
 
   /** @throws ClientError if the request fails, or if the answer has no list */
-  async #list(path: string, parameters: Values): Promise<ListAnswer> {
-    const answer = (await this.get(path, parameters)) as Partial<ListAnswer> | null;
+  async #list(path: string, parameters: Values, signal?: AbortSignal): Promise<ListAnswer> {
+    const answer = (await this.#ask('GET', path, parameters, { signal })) as Partial<ListAnswer> | null;
     if (!Array.isArray(answer?.data)) throw this.#invalid(`${path} without a list`);
     return { ...answer, data: answer.data };
   }
 
-  async #finalHeight(): Promise<number> {
-    const answer = (await this.get('/node/status')) as { readonly data?: FinalState | null } | null;
+  async #finalHeight(signal: AbortSignal | undefined): Promise<number> {
+    const answer = (await this.#ask('GET', '/node/status', {}, { signal })) as {
+      readonly data?: FinalState | null;
+    } | null;
     if (typeof answer?.data !== 'object' || answer.data === null) throw this.#invalid('/node/status without a status');
     const height = answer.data.chainMaxHeightFinalized ?? 0;
     if (typeof height !== 'number') throw this.#invalid('/node/status with a final height that is not a number');
     return height;
   }
 
-  async #ask(method: Method, path: string, parameters: Values, body?: unknown): Promise<unknown> {
+  /** @param signal ends the request before its time limit */
+  async #ask(
+    method: Method,
+    path: string,
+    parameters: Values,
+    { body, signal }: { readonly body?: unknown; readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<unknown> {
     const limit = AbortSignal.timeout(this.#timeoutMs);
     const response = await this.#send(this.#placeOf(path, parameters), {
       method,
-      signal: limit,
+      signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
       ...(body === undefined
         ? {}
         : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body, digits) }),
@@ -218,7 +230,10 @@ class HttpClient {
     const answer: unknown = await (isText ? response.text() : response.json()).catch((error: unknown) => {
       throw this.#failure(error, 'sends no complete answer');
     });
-    if (isText) return answer;
+    if (isText) {
+      if (TEXT_PATHS.includes(path)) return answer;
+      throw this.#invalid(`${path} with something that is not JSON`);
+    }
     readAmounts(answer, AMOUNTS[`${method} ${path}`] ?? []);
     return answer;
   }

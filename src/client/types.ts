@@ -125,10 +125,7 @@ export interface WaitOptions {
   readonly timeoutMs?: number;
   /** Pause in milliseconds before `waitFor` requests the transaction again; default 250. */
   readonly pollMs?: number;
-  /**
-   * `waitFor` checks this signal before each request for the transaction. If the signal is aborted, `waitFor` throws
-   * the reason of the signal.
-   */
+  /** If the signal is aborted, `waitFor` ends its running request, and throws the reason of the signal. */
   readonly signal?: AbortSignal;
 }
 

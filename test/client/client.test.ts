@@ -316,6 +316,30 @@ test('a wait needs an id and valid numbers, and accepts only the transaction wit
   t.is((await client.waitFor('2')).height, 1);
 });
 
+test('a page in place of an answer, as a proxy may send it, gives an error of the client', async (t) => {
+  const page = { fetch: async () => new Response('<html>', { headers: { 'content-type': 'text/html' } }) };
+  const client = createClient('http://127.0.0.1:1', page);
+  await t.throwsAsync(client.get('/node/status'), { code: 'INVALID_ANSWER', message: /\/node\/status .* not JSON$/ });
+  await t.throwsAsync(client.post('/signatures', {} as never), { code: 'INVALID_ANSWER' });
+  t.is(await client.get('/metrics'), '<html>');
+});
+
+test('a client refuses a time limit that is no time', (t) => {
+  for (const timeoutMs of [Number.NaN, -1, Number.POSITIVE_INFINITY, '3' as unknown as number])
+    t.throws(() => createClient('http://127.0.0.1:1', { timeoutMs }), { instanceOf: TypeError, message: /timeoutMs/ });
+});
+
+test('an aborted wait ends its running request', async (t) => {
+  const abort = new AbortController();
+  const fetch = (_url: unknown, init?: RequestInit): Promise<Response> =>
+    new Promise((_resolve, reject) => {
+      init?.signal?.addEventListener('abort', () => reject(init.signal?.reason as Error));
+      abort.abort(new Error('no longer needed'));
+    });
+  const client = createClient('http://127.0.0.1:1', { fetch: fetch as typeof globalThis.fetch });
+  await t.throwsAsync(client.waitFor('1', { signal: abort.signal }), { message: 'no longer needed' });
+});
+
 test('a wait goes on while the node does not answer or is busy', async (t) => {
   const answers: (() => Response)[] = [
     () => {
