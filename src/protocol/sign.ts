@@ -58,6 +58,7 @@ export interface TransactionSigner {
    * Reads a transaction without checking id, fee and signature.
    *
    * @throws TransactionRejected if no node accepts the form of the transaction
+   * @throws ProtocolError `TRANSACTION_TYPE_UNKNOWN` if the network has no such transaction type
    */
   parse(json: unknown): Transaction;
   /**
@@ -115,6 +116,15 @@ const GENERATIONS: Readonly<Record<Generation, GenerationParts>> = {
 export function createSigner({ generation, networkIdentifier }: SigningNetwork, ed25519: Ed25519): TransactionSigner {
   const { bytes, types, toJson, fromJson, statedErrors } = GENERATIONS[generation];
 
+  /** @throws ProtocolError `TRANSACTION_TYPE_UNKNOWN` if the network has no transaction type with the number in `json` */
+  const parse = (json: unknown): Transaction => {
+    const number: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'type') : undefined;
+    if (typeof number === 'number' && types.has(number)) return fromJson(json);
+    const fault = number === undefined ? 'has no `type`' : `has the \`type\` ${JSON.stringify(number)}`;
+    const known = `the transactions of generation ${generation} have the types ${[...types.keys()].join(', ')}`;
+    throw new ProtocolError('TRANSACTION_TYPE_UNKNOWN', {}, `the document ${fault}; ${known}`);
+  };
+
   const sign = ({ payload, timestamp, keyPair, secondKeyPair }: SigningRequest): Transaction => {
     const type = [...types.values()].find(({ kind }) => kind === payload.kind);
     assert(type !== undefined, `generation ${generation} has ${payload.kind} transactions`);
@@ -145,7 +155,7 @@ export function createSigner({ generation, networkIdentifier }: SigningNetwork, 
   };
 
   const read = (json: unknown): Transaction => {
-    const transaction = fromJson(json);
+    const transaction = parse(json);
     const faults = faultsOf(transaction);
     if (faults.length === 0) return transaction;
     throw new ProtocolError('TRANSACTION_INVALID', { id: transaction.id }, faults.join('; '));
@@ -160,7 +170,7 @@ export function createSigner({ generation, networkIdentifier }: SigningNetwork, 
     }),
     toJson,
     read,
-    parse: fromJson,
+    parse,
     faultsOf,
     isSignedBySecond: (transaction, publicKey) =>
       transaction.signSignature !== undefined &&

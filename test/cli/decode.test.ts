@@ -82,6 +82,8 @@ for (const [given, message] of [
   ['zz', /neither hexadecimal digits nor JSON/],
   ['abcd', /not a transaction, a block header or a public key/],
   ['{"type":8}', /this is not a transaction/],
+  ['{"type":99}', /the document has the `type` 99; the transactions of generation 3 have the types 8, 9, 10, 11, 12/],
+  ['{"transactionId":"1"}', /the document has no `type`; the transactions of generation 2 have the types 0, 1, 2/],
 ] as const) {
   test.serial(`decode refuses ${given} in one line`, async (t) => {
     const { code, stdout, stderr } = await runCli(['decode', given]);

@@ -37,3 +37,20 @@ for (const [about, document, fault] of [
     t.regex(stderr, fault);
   });
 }
+
+for (const [what, input, fault] of [
+  ['nothing', '', /standard input: cannot be read: it is empty/],
+  ['an empty list', '[]', /standard input: cannot be read: it holds no document/],
+] as const) {
+  test(`a file with ${what} is refused, because nothing would be sent`, async (t) => {
+    for (const command of [
+      ['message', 'verify', '-'],
+      ['broadcast', '-'],
+      ['tx', 'verify', '-'],
+    ]) {
+      const { code, stderr } = await runCli([...command], { input });
+      t.not(code, 0, command.join(' '));
+      t.regex(stderr, fault, command.join(' '));
+    }
+  });
+}

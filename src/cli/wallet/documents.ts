@@ -28,6 +28,7 @@ export function documentsIn(file: string): readonly unknown[] {
     const text = bytes.toString('utf8').trim();
     if (text === '') throw new Error('it is empty');
     const documents = parsed(text);
+    if (documents.length === 0) throw new Error('it holds no document');
     if (documents.length > DOCUMENTS_MAX) throw new Error(`it holds more than ${DOCUMENTS_MAX} documents`);
     return documents;
   } catch (error) {
