@@ -1,0 +1,96 @@
+/**
+ * Exports the signing record (`signing-record.ts`) of a data folder. By default, the export ends signing in this folder.
+ */
+
+import { rmSync } from 'node:fs';
+import { isLater } from '../engine/forge/watermarked-journal.ts';
+import { messageOf, ProtocolError } from '../primitives/errors.ts';
+import type { ChainParams } from '../protocol/params.ts';
+import type { JournalFile } from './journal-file.ts';
+import { writeInstead, writeNew } from './record-file.ts';
+import { markAll } from './record-watermarks.ts';
+import { moveRecord, recordOf, textOfRecord, type SigningRecord } from './signing-record.ts';
+import type { WatermarkFiles } from './watermark-files.ts';
+
+export interface RecordExport {
+  readonly journal: JournalFile;
+  readonly params: Pick<ChainParams, 'networkIdentifier'>;
+  /** Undefined if the node stores no watermarks. */
+  readonly watermarks: WatermarkFiles | undefined;
+  /** Whether the node of the journal continues to sign. */
+  readonly isKept: boolean;
+  /** Present Unix time in whole seconds. */
+  readonly exportedAtS: number;
+}
+
+export interface PreparedExport {
+  readonly record: SigningRecord;
+  /** Why the record counts as a copy, and what a node does that imports it; empty if there is no such reason. */
+  readonly doubt: string;
+  /** Ends signing for the delegates of the record, unless `isKept`. */
+  readonly endSigning: () => void;
+}
+
+/** Makes the record of a journal. The journal changes only when the caller calls `endSigning`. */
+export function prepareExport({ journal, params, watermarks, isKept, exportedAtS }: RecordExport): PreparedExport {
+  // The exported record is marked as a copy if the delegates may have signed, or may later sign, headers that are not
+  // in the record. With `isKept`, this node signs further headers after the export. If the journal of this node is a
+  // copy or was restored from a backup, the delegates may have signed later headers that are not in this journal. If
+  // delegates were exported before, another node may have imported the earlier record, and may sign for them.
+  const doubt = doubtAbout(journal, watermarks);
+  const record = recordOf(journal, params, { exportedAtS, isCopy: isKept || doubt !== '' });
+  const endSigning = (): void => {
+    if (isKept) return;
+    // If a delegate was exported before, the watermark may already be that of another folder, which has imported it.
+    const ended = record.delegates.filter(({ publicKey }) => journal.movedAtS(publicKey) === undefined);
+    moveRecord(journal, record);
+    markAll(journal, { ...record, delegates: ended }, watermarks, exportedAtS);
+  };
+  return { record, doubt, endSigning };
+}
+
+/**
+ * Returns why the delegates of the journal may have signed, or may later sign, headers that are not in the journal. The
+ * text also says what a node does that imports the record. The text is empty if there is no such reason.
+ */
+function doubtAbout(journal: JournalFile, watermarks: WatermarkFiles | undefined): string {
+  const wait = 'a node that imports this record waits as if it had no record';
+  const delegates = journal.delegates();
+  if (delegates.some((publicKey) => journal.movedAtS(publicKey) !== undefined))
+    return `; delegates of this record were exported before; ${wait}`;
+  // After a restore of the data folder, the first start of the node gives the journal a new identity. Only the watermark
+  // then shows that the journal lacks headers, or that its delegates were exported before.
+  const isBehind = delegates.some((publicKey) => {
+    const watermark = watermarks?.read(publicKey);
+    return watermark !== undefined && isLater(watermark, journal.last(publicKey));
+  });
+  if (journal.isCopied || isBehind) return `; the file here was copied or restored and may lack lines; ${wait}`;
+  const isMarkCopied = delegates.some((publicKey) => watermarks?.read(publicKey)?.isCopied === true);
+  return isMarkCopied ? `; the watermarks were copied or restored, so the file here may be, too; ${wait}` : '';
+}
+
+/**
+ * Writes the record to a new file, in two steps. Until the end of signing is on the disk, the file is marked as a copy.
+ *
+ * @throws ProtocolError `SIGNING_RECORD_EXISTS`; `SIGNING_RECORD_UNWRITABLE`; the errors of `endSigning`, after which
+ *   there is no record
+ */
+export function writeRecord(file: string, record: SigningRecord, endSigning: () => void): void {
+  writeNew(file, textOfRecord({ ...record, isCopy: true }));
+  try {
+    endSigning();
+  } catch (error) {
+    rmSync(file, { force: true });
+    if (!(error instanceof ProtocolError)) throw error;
+    throw new ProtocolError(error.code, error.data, `${error.message}; the record was not exported`, { cause: error });
+  }
+  if (record.isCopy) return;
+  try {
+    writeInstead(file, textOfRecord(record));
+  } catch (error) {
+    const message =
+      `${file}: could not be completed (${messageOf(error)}): if it counts as a copy, a node that imports it waits as if ` +
+      'it had no record; this node does not sign for its delegates any more';
+    throw new ProtocolError('SIGNING_RECORD_UNWRITABLE', { file }, message, { cause: error });
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * Imports a signing record (`signing-record.ts`) into the journal of a data folder, and marks the record as imported, so
+ * that a later import of the same record counts as an import of a copy.
+ */
+
+import { statSync } from 'node:fs';
+import { ProtocolError } from '../primitives/errors.ts';
+import { ImportedRecords, type ImportedRecord } from './imported-records.ts';
+import type { JournalFile } from './journal-file.ts';
+import { writeInstead } from './record-file.ts';
+import { forgetMoves, markAll } from './record-watermarks.ts';
+import {
+  coversAllOf,
+  hasMovedSince,
+  knowsAllOf,
+  takenOf,
+  textOfRecord,
+  waitingAmong,
+  type SigningRecord,
+} from './signing-record.ts';
+import type { WatermarkFiles } from './watermark-files.ts';
+
+export interface RecordImport {
+  readonly journal: JournalFile;
+  readonly record: SigningRecord;
+  /** Path of the file with the record; `-` for the standard input. */
+  readonly file: string;
+  readonly into: string;
+  /** Folder for watermarks and for `ImportedRecords`; undefined if the node stores no watermarks. */
+  readonly watermarkFolder: string | undefined;
+  readonly watermarks: WatermarkFiles | undefined;
+  /** Present chain time in whole seconds. */
+  readonly nowS: number;
+  /** Present Unix time in whole seconds. */
+  readonly unixS: number;
+}
+
+export interface Imported {
+  /**
+   * Whether the record is new here, counts as a copy, or was imported into this folder before (`known`). A record that
+   * is new here is of the kind `inCopy` if the journal stays a copy, and `moved` if a watermark shows that a delegate was
+   * exported later.
+   */
+  readonly kind: 'first' | 'inCopy' | 'moved' | 'copy' | 'known';
+  /** The earlier import of the same record on this machine. */
+  readonly before: ImportedRecord | undefined;
+  /** Number of delegates that wait, because the record may lack signatures of them; for the kind `first`. */
+  readonly waiting: number;
+  /** Whether the file is now marked as a copy. */
+  readonly isMarked: boolean;
+}
+
+/**
+ * Imports a record in three steps: imports the record as a copy, marks the record as imported (on this machine and in
+ * the file), and then ends the wait that the import of a copy causes. If the process ends or a write fails between two
+ * of these steps, there is never a node that signs without a wait while the file is not marked. The record of a first
+ * import is not lost if the first step fails, for example because the disk is full. If the process ends in a later step,
+ * a repetition of the import is an import of a copy.
+ */
+export function importRecord({
+  journal,
+  record,
+  file,
+  into,
+  watermarkFolder,
+  watermarks,
+  nowS,
+  unixS,
+}: RecordImport): Imported {
+  const imports = watermarkFolder === undefined ? undefined : new ImportedRecords(watermarkFolder);
+  const before = imports?.find(record);
+  const isMarked = (): boolean => record.isCopy || markAsCopy(file, record);
+  const isDoubted = hasMovedSince(journal, record) || isDoubtedBy(watermarks, record);
+  if (!record.isCopy && !isDoubted && before?.into === into && knowsAllOf(journal, record))
+    return { kind: 'known', before, waiting: 0, isMarked: isMarked() };
+  // The first write changes the journal, and the second write must not depend on this change.
+  const whole = takenOf(journal, record, nowS);
+  journal.take(takenOf(journal, { ...record, isCopy: true }, nowS));
+  const isNew = before === undefined && addNote(imports, record, { into, atS: unixS });
+  const marked = isMarked();
+  if (record.isCopy || isDoubted || !isNew) {
+    forgetMoves(journal, record, watermarks);
+    return { kind: 'copy', before, waiting: 0, isMarked: marked };
+  }
+  const isComplete = coversAllOf(journal, record);
+  try {
+    journal.take(whole, isComplete);
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error;
+    forgetMoves(journal, record, watermarks);
+    const message = `${error.message}; the record was imported as a copy, so the node waits as if it had no record`;
+    throw new ProtocolError(error.code, error.data, message, { cause: error });
+  }
+  markAll(journal, record, watermarks);
+  if (record.delegates.some(({ publicKey }) => watermarks?.read(publicKey)?.movedAtS !== undefined))
+    return { kind: 'moved', before, waiting: 0, isMarked: marked };
+  const kind = journal.isCopied && !isComplete ? 'inCopy' : 'first';
+  return { kind, before, waiting: waitingAmong(whole), isMarked: marked };
+}
+
+/**
+ * True if a watermark shows, or may hide, that a delegate has signed on this machine after the header of the record. A
+ * watermark that says that the delegate was exported does not count: the record can be that of this export.
+ */
+function isDoubtedBy(watermarks: WatermarkFiles | undefined, { delegates }: SigningRecord): boolean {
+  return delegates.some(({ publicKey, last }) => {
+    const watermark = watermarks?.read(publicKey);
+    if (watermark === undefined || watermark.movedAtS !== undefined) return false;
+    return watermark.isCopied === true || (watermark.last?.timestamp ?? -1) > (last?.timestamp ?? -1);
+  });
+}
+
+/** Stores the entry of this import. Returns false if there is an entry, which another process has just stored. */
+function addNote(imports: ImportedRecords | undefined, record: SigningRecord, note: ImportedRecord): boolean {
+  try {
+    return imports?.add(record, note) ?? true;
+  } catch {
+    // If the folder for watermarks is not writable, the import still succeeds. In this case, this machine has no entry
+    // of the import. If a user later imports a copy of the signing record, this machine does not notice the second
+    // import.
+    return true;
+  }
+}
+
+/**
+ * Replaces the record in the file by the same record, marked as a copy (`isCopy`).
+ *
+ * @returns false when the record came from the standard input, a pipe or a device, or when the file cannot be written
+ */
+function markAsCopy(file: string, record: SigningRecord): boolean {
+  try {
+    if (file === '-' || !statSync(file).isFile()) return false;
+    writeInstead(file, textOfRecord({ ...record, isCopy: true }));
+  } catch {
+    return false;
+  }
+  return true;
+}
