@@ -14,7 +14,7 @@
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ProtocolError } from '../primitives/errors.ts';
-import type { FolderJournal, OutsideEvidence } from '../ports/journal.ts';
+import type { FolderJournal, OutsideEvidence, Watermark } from '../ports/journal.ts';
 import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
 import { flush } from '../store/disk/flush.ts';
@@ -25,6 +25,7 @@ import { checkJournal, JOURNAL_MODE, loadJournal, type JournalContent } from './
 import {
   entriesOf,
   entryWith,
+  holdEntry,
   isFileIdentity,
   learn,
   lineOf,
@@ -69,6 +70,8 @@ export interface TakenDelegate {
   readonly publicKey: PublicKey;
   readonly last?: SignedHeader;
   readonly heldSinceS: number;
+  /** Whether another node may have the original of the record, and sign the next header (`SigningJournal.isCopyFor`). */
+  readonly isCopy: boolean;
 }
 
 const SPARE_LINES_MAX = 20_000;
@@ -183,6 +186,10 @@ class FileJournal implements JournalFile {
     return this.#known.get(publicKey)?.heldSinceS;
   }
 
+  isCopyFor(publicKey: PublicKey): boolean {
+    return this.#known.get(publicKey)?.isCopy === true;
+  }
+
   movedAtS(publicKey: PublicKey): number | undefined {
     return this.#known.get(publicKey)?.movedAtS;
   }
@@ -209,8 +216,16 @@ class FileJournal implements JournalFile {
     this.#write(entryWith(publicKey, header));
   }
 
-  hold(publicKey: PublicKey, sinceS: number): void {
-    this.#write({ delegate: publicKey, heldSinceS: sinceS });
+  hold(publicKey: PublicKey, sinceS: number, isCopy = false): void {
+    this.#write(holdEntry(publicKey, sinceS, isCopy));
+  }
+
+  copyFrom(publicKey: PublicKey, { last, movedAtS }: Pick<Watermark, 'last' | 'movedAtS'>): void {
+    // A line with a header ends a move, so the line with the move is the last one.
+    this.#write(
+      ...(last === undefined ? [] : [entryWith(publicKey, last)]),
+      ...(movedAtS === undefined ? [] : [{ delegate: publicKey, movedAtS }]),
+    );
   }
 
   move(publicKeys: readonly PublicKey[], atS: number): void {
@@ -218,8 +233,8 @@ class FileJournal implements JournalFile {
   }
 
   take(delegates: readonly TakenDelegate[], isComplete = false): void {
-    const lines = delegates.flatMap(({ publicKey, last, heldSinceS }): readonly Entry[] => {
-      const hold = { delegate: publicKey, heldSinceS };
+    const lines = delegates.flatMap(({ publicKey, last, heldSinceS, isCopy }): readonly Entry[] => {
+      const hold = holdEntry(publicKey, heldSinceS, isCopy);
       if (last === undefined) {
         const isMoved = this.movedAtS(publicKey) !== undefined;
         // The last line is for earlier versions of the node, in which it ends the move.

@@ -28,6 +28,8 @@ export interface Known {
    * Chain time, in whole seconds. Before this time, the delegate may have signed headers that are not in the journal.
    */
   readonly heldSinceS?: number;
+  /** True if `heldSinceS` comes from a copy: another node may have the original, and sign the next header. */
+  readonly isCopy?: true;
   /** Unix time in whole seconds at which the delegate moved to another node. */
   readonly movedAtS?: number;
   /** Id of block 2 of the chain for which the header `last` was signed. Only watermarks have this member. */
@@ -38,7 +40,7 @@ export type Entry = DelegateEntry | FileIdentity;
 
 export type DelegateEntry =
   | (SignedHeader & { readonly delegate: PublicKey })
-  | { readonly delegate: PublicKey; readonly heldSinceS: number }
+  | { readonly delegate: PublicKey; readonly heldSinceS: number; readonly isCopy?: true }
   /** `NOT_MOVED` instead of a time says that the delegate has returned. */
   | { readonly delegate: PublicKey; readonly movedAtS: number }
   | { readonly delegate: PublicKey; readonly firstBlockId: string };
@@ -53,8 +55,11 @@ export const NOT_MOVED = 0;
  */
 export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void {
   const before = known.get(entry.delegate) ?? {};
-  if ('heldSinceS' in entry) known.set(entry.delegate, { ...before, heldSinceS: entry.heldSinceS });
-  else if ('firstBlockId' in entry) known.set(entry.delegate, { ...before, firstBlockId: entry.firstBlockId });
+  if ('heldSinceS' in entry) {
+    const { heldSinceS, isCopy } = entry;
+    const { isCopy: _, ...rest } = before;
+    known.set(entry.delegate, { ...rest, heldSinceS, ...(isCopy === true ? { isCopy } : {}) });
+  } else if ('firstBlockId' in entry) known.set(entry.delegate, { ...before, firstBlockId: entry.firstBlockId });
   else {
     const { movedAtS: _, ...rest } = before;
     if ('movedAtS' in entry) {
@@ -69,13 +74,17 @@ export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void 
 
 /** Returns the shortest list of lines from which `learn` makes the given object `known`. */
 export function entriesOf(delegate: PublicKey, known: Known): readonly DelegateEntry[] {
-  const { last, heldSinceS, movedAtS, firstBlockId } = known;
+  const { last, heldSinceS, isCopy, movedAtS, firstBlockId } = known;
   return [
     ...(firstBlockId === undefined ? [] : [{ delegate, firstBlockId }]),
     ...(last === undefined ? [] : [entryWith(delegate, last)]),
-    ...(heldSinceS === undefined ? [] : [{ delegate, heldSinceS }]),
+    ...(heldSinceS === undefined ? [] : [holdEntry(delegate, heldSinceS, isCopy === true)]),
     ...(movedAtS === undefined ? [] : [{ delegate, movedAtS }]),
   ];
+}
+
+export function holdEntry(delegate: PublicKey, heldSinceS: number, isCopy: boolean): DelegateEntry {
+  return { delegate, heldSinceS, ...(isCopy ? { isCopy } : {}) };
 }
 
 export function entryWith(delegate: PublicKey, header: SignedHeader): DelegateEntry {

@@ -3,15 +3,16 @@
  * that a later import of the same record counts as an import of a copy.
  */
 
-import { statSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { ProtocolError } from '../primitives/errors.ts';
+import type { PublicKey } from '../protocol/types.ts';
 import { ImportedRecords, type ImportedRecord } from './imported-records.ts';
 import type { JournalFile } from './journal-file.ts';
 import { writeInstead } from './record-file.ts';
 import { forgetMoves, markAll } from './record-watermarks.ts';
 import {
   coversAllOf,
-  hasMovedSince,
+  mayHaveMovedSince,
   knowsAllOf,
   takenOf,
   textOfRecord,
@@ -69,18 +70,23 @@ export function importRecord({
 }: RecordImport): Imported {
   const imports = watermarkFolder === undefined ? undefined : new ImportedRecords(watermarkFolder);
   const before = imports?.find(record);
-  const isMarked = (): boolean => record.isCopy || markAsCopy(file, record);
-  const isDoubted = hasMovedSince(journal, record) || isDoubtedBy(watermarks, record);
-  if (!record.isCopy && !isDoubted && before?.into === into && knowsAllOf(journal, record))
-    return { kind: 'known', before, waiting: 0, isMarked: isMarked() };
+  const isDoubted = mayHaveMovedSince(journal, record) || isDoubtedBy(watermarks, record);
+  if (!record.isCopy && !isDoubted && before?.into === into && knowsAllOf(journal, record)) {
+    // The first import may have ended before it changed the watermarks.
+    const isOutdated = ({ publicKey }: { readonly publicKey: PublicKey }): boolean =>
+      (watermarks?.read(publicKey)?.movedAtS ?? Number.POSITIVE_INFINITY) <= before.atS;
+    const delegates = journal.isCopied ? [] : record.delegates.filter(isOutdated);
+    markAll(journal, { ...record, delegates }, watermarks);
+    return { kind: 'known', before, waiting: 0, isMarked: markAsCopy(file, record).isMarked };
+  }
   // The first write changes the journal, and the second write must not depend on this change.
   const whole = takenOf(journal, record, nowS);
   journal.take(takenOf(journal, { ...record, isCopy: true }, nowS));
   const isNew = before === undefined && addNote(imports, record, { into, atS: unixS });
-  const marked = isMarked();
-  if (record.isCopy || isDoubted || !isNew) {
+  const { isMarked, isFirst } = record.isCopy ? MARKED_BEFORE : markAsCopy(file, record);
+  if (isDoubted || !isNew || !isFirst) {
     forgetMoves(journal, record, watermarks);
-    return { kind: 'copy', before, waiting: 0, isMarked: marked };
+    return { kind: 'copy', before, waiting: 0, isMarked };
   }
   const isComplete = coversAllOf(journal, record);
   try {
@@ -93,20 +99,22 @@ export function importRecord({
   }
   markAll(journal, record, watermarks);
   if (record.delegates.some(({ publicKey }) => watermarks?.read(publicKey)?.movedAtS !== undefined))
-    return { kind: 'moved', before, waiting: 0, isMarked: marked };
+    return { kind: 'moved', before, waiting: 0, isMarked };
   const kind = journal.isCopied && !isComplete ? 'inCopy' : 'first';
-  return { kind, before, waiting: waitingAmong(whole), isMarked: marked };
+  return { kind, before, waiting: waitingAmong(whole), isMarked };
 }
 
 /**
  * True if a watermark shows, or may hide, that a delegate has signed on this machine after the header of the record. A
- * watermark that says that the delegate was exported does not count: the record can be that of this export.
+ * watermark that says that the delegate was exported does not count: the record can be that of this export. A copied
+ * watermark always counts.
  */
 function isDoubtedBy(watermarks: WatermarkFiles | undefined, { delegates }: SigningRecord): boolean {
   return delegates.some(({ publicKey, last }) => {
     const watermark = watermarks?.read(publicKey);
+    if (watermark?.isCopied === true) return true;
     if (watermark === undefined || watermark.movedAtS !== undefined) return false;
-    return watermark.isCopied === true || (watermark.last?.timestamp ?? -1) > (last?.timestamp ?? -1);
+    return (watermark.last?.timestamp ?? -1) > (last?.timestamp ?? -1);
   });
 }
 
@@ -122,17 +130,41 @@ function addNote(imports: ImportedRecords | undefined, record: SigningRecord, no
   }
 }
 
+interface Marking {
+  /** Whether the file is now marked as a copy. */
+  readonly isMarked: boolean;
+  /** False if another import has marked the file, or marks it at this moment. */
+  readonly isFirst: boolean;
+}
+
+const MARKED_BEFORE: Marking = { isMarked: true, isFirst: false };
+const NOT_MARKED: Marking = { isMarked: false, isFirst: true };
+
 /**
- * Replaces the record in the file by the same record, marked as a copy (`isCopy`).
+ * Replaces the record in the file by the same record, marked as a copy (`isCopy`). Of several imports at one moment, also
+ * on several machines with a shared folder, only the one that creates the file `<file>.import` is the first import.
  *
- * @returns false when the record came from the standard input, a pipe or a device, or when the file cannot be written
+ * @returns `NOT_MARKED` when the record came from the standard input, a pipe or a device, or when the file cannot be
+ *   written
  */
-function markAsCopy(file: string, record: SigningRecord): boolean {
+function markAsCopy(file: string, record: SigningRecord): Marking {
+  let claim: string | undefined;
   try {
-    if (file === '-' || !statSync(file).isFile()) return false;
+    if (file === '-' || !statSync(file).isFile()) return NOT_MARKED;
+    const path = `${realpathSync(file)}.import`;
+    try {
+      closeSync(openSync(path, 'wx', 0o600));
+      claim = path;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    // Another import may have marked the file since this process has read it.
+    const isFirst = claim !== undefined && readFileSync(file, 'utf8') === textOfRecord(record);
     writeInstead(file, textOfRecord({ ...record, isCopy: true }));
+    return { isMarked: true, isFirst };
   } catch {
-    return false;
+    return NOT_MARKED;
+  } finally {
+    if (claim !== undefined) rmSync(claim, { force: true });
   }
-  return true;
 }

@@ -32,9 +32,10 @@ export function markAll(
 }
 
 /**
- * Removes the watermarks that say that a delegate of an imported copy has left this machine. A watermark without this
- * mark would prove that the journal is complete, and a copy proves the opposite. A watermark with a newer header than
- * the journal stays.
+ * Forgets that the delegates of an imported copy have left this machine. The function removes a watermark with this mark:
+ * without the mark, the watermark would prove that the journal is complete, and a copy proves the opposite. If the
+ * watermark has a newer header than the journal, only the mark is removed, because the delegate must not contradict this
+ * header.
  */
 export function forgetMoves(
   journal: JournalFile,
@@ -44,6 +45,11 @@ export function forgetMoves(
   for (const { publicKey } of delegates) {
     const existing = watermarks?.read(publicKey);
     const isNewer = (existing?.last?.timestamp ?? 0) > (journal.last(publicKey)?.timestamp ?? 0);
-    if (existing?.movedAtS !== undefined && !isNewer) watermarks?.forget(publicKey);
+    if (existing?.movedAtS === undefined) continue;
+    if (!isNewer) watermarks?.forget(publicKey);
+    else {
+      const { movedAtS: _, ...header } = existing;
+      watermarks?.write(publicKey, header);
+    }
   }
 }

@@ -92,17 +92,18 @@ export function knowsAllOf(journal: JournalFile, { delegates }: SigningRecord): 
 }
 
 /**
- * True if the journal says that a delegate of the record moved to another node after the record was exported. The other
- * node may sign for the delegate.
+ * True if the journal says that a delegate of the record moved to another node, and may have moved after the record was
+ * exported. The other node may sign for the delegate.
  */
-export function hasMovedSince(journal: JournalFile, { delegates, exportedAtS }: SigningRecord): boolean {
+export function mayHaveMovedSince(journal: JournalFile, { delegates, exportedAtS }: SigningRecord): boolean {
   return delegates.some(({ publicKey, last }) => {
     const movedAtS = journal.movedAtS(publicKey);
     if (movedAtS === undefined) return false;
     const known = journal.last(publicKey)?.timestamp ?? -1;
     const recorded = last?.timestamp ?? -1;
-    // The two times come from the clocks of two machines, so the headers decide if they differ.
-    return known > recorded || (known === recorded && movedAtS > exportedAtS);
+    // If the headers are the same, two different times cannot show which export was later, because they can come from
+    // the clocks of two machines. With the same time, the record is that of the move itself.
+    return known > recorded || (known === recorded && movedAtS !== exportedAtS);
   });
 }
 
@@ -186,6 +187,7 @@ export function takenOf(journal: JournalFile, record: SigningRecord, nowS: numbe
       heldSinceS: isDoubtful
         ? Math.max(holdAfter(last, nowS), heldSinceS, journal.heldSinceS(publicKey) ?? 0)
         : unknownBeforeS,
+      isCopy: isDoubtful || (!isNewest && journal.isCopyFor(publicKey)),
     };
   });
 }

@@ -30,10 +30,9 @@ export interface RecalledHeader {
  */
 export interface SigningJournal {
   /**
-   * Returns the last header of the delegate in this journal. If the watermark of the delegate was newer than this
-   * header when the journal was opened, the method returns the header in the watermark until `adopt` or `record` is
-   * called for the delegate. Returns undefined if neither the journal nor the watermark has a header. Also returns
-   * undefined if this journal has no entry of the delegate, even if there is a watermark (see `recalled`).
+   * Returns the last header of the delegate in this journal; undefined if the journal has no header of the delegate,
+   * even if there is a watermark (see `recalled`). If the journal has a header of the delegate, and the watermark was
+   * newer when the journal was opened, the header in the watermark was copied to the journal.
    */
   last(publicKey: PublicKey): SignedHeader | undefined;
   /**
@@ -42,6 +41,12 @@ export interface SigningJournal {
    * from `last` has a timestamp at or after this time, the journal is complete for this delegate.
    */
   heldSinceS(publicKey: PublicKey): number | undefined;
+  /**
+   * Whether `heldSinceS` comes from a copy: the journal was copied or restored, or an imported record was a copy. Another
+   * node may then have the original, and may sign the next header. A time of the first start of a delegate, without a
+   * copy, gives false.
+   */
+  isCopyFor(publicKey: PublicKey): boolean;
   /**
    * Returns the Unix time in whole seconds at which the delegate was handed over to another node. The result is
    * undefined if the delegate was not handed over, or has returned to this node.
@@ -71,8 +76,10 @@ export interface SigningJournal {
   /**
    * Stores that, before the chain time `sinceS` (in whole seconds), the delegate may have signed headers that are not
    * in this journal. The entry is on disk when the method returns.
+   *
+   * @param isCopy the result of `isCopyFor` from now on; false by default
    */
-  hold(publicKey: PublicKey, sinceS: number): void;
+  hold(publicKey: PublicKey, sinceS: number, isCopy?: boolean): void;
   close(): void;
 }
 
@@ -85,6 +92,11 @@ export interface FolderJournal extends SigningJournal {
    * then lack the headers that a delegate has signed since the copy or the earlier state was made.
    */
   readonly isCopied: boolean;
+  /**
+   * Stores the header and the move of a newer watermark. A wait of the delegate does not end. The entries are on disk
+   * when this method returns.
+   */
+  copyFrom(publicKey: PublicKey, watermark: Pick<Watermark, 'last' | 'movedAtS'>): void;
   /**
    * Stores the identity of the file, so that a later start of the node can detect a copy of the file. The identity is
    * on disk when this method returns.

@@ -1,6 +1,6 @@
 /** Implements the signing journal of a node in a devnet that keeps all its data in memory. */
 
-import type { FolderJournal } from '../ports/journal.ts';
+import type { FolderJournal, Watermark } from '../ports/journal.ts';
 import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
 
@@ -8,11 +8,13 @@ export class MemorySigningJournal implements FolderJournal {
   readonly isCopied = false;
   readonly #last = new Map<PublicKey, SignedHeader>();
   readonly #heldSinceS = new Map<PublicKey, number>();
+  readonly #copies = new Set<PublicKey>();
 
   copy(): MemorySigningJournal {
     const copy = new MemorySigningJournal();
     for (const [publicKey, header] of this.#last) copy.#last.set(publicKey, header);
     for (const [publicKey, sinceS] of this.#heldSinceS) copy.#heldSinceS.set(publicKey, sinceS);
+    for (const publicKey of this.#copies) copy.#copies.add(publicKey);
     return copy;
   }
 
@@ -22,6 +24,10 @@ export class MemorySigningJournal implements FolderJournal {
 
   heldSinceS(publicKey: PublicKey): number | undefined {
     return this.#heldSinceS.get(publicKey);
+  }
+
+  isCopyFor(publicKey: PublicKey): boolean {
+    return this.#copies.has(publicKey);
   }
 
   movedAtS(): undefined {
@@ -45,8 +51,14 @@ export class MemorySigningJournal implements FolderJournal {
     this.#last.set(publicKey, header);
   }
 
-  hold(publicKey: PublicKey, sinceS: number): void {
+  hold(publicKey: PublicKey, sinceS: number, isCopy = false): void {
     this.#heldSinceS.set(publicKey, sinceS);
+    if (isCopy) this.#copies.add(publicKey);
+    else this.#copies.delete(publicKey);
+  }
+
+  copyFrom(publicKey: PublicKey, { last }: Pick<Watermark, 'last'>): void {
+    if (last !== undefined) this.record(publicKey, last);
   }
 
   delegates(): readonly PublicKey[] {

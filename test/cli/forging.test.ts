@@ -396,17 +396,19 @@ function machine(t: ExecutionContext) {
   };
 }
 
-test.serial('an export after a restore and a start of the node is marked as a copy', async (t) => {
+test.serial('after a restore, the export has the header of the watermark only if the node was started', async (t) => {
   const { folder, withNode, run, isCopy } = machine(t);
   withNode('data', (journal) => journal.record(A, HEADER));
   cpSync(join(folder, 'data'), join(folder, 'backup'), { recursive: true });
   withNode('data', (journal) => journal.record(A, { ...HEADER, blockId: '20', height: 60, timestamp: 600 }));
   rmSync(join(folder, 'data'), { recursive: true });
   cpSync(join(folder, 'backup'), join(folder, 'data'), { recursive: true });
+  const kept = await run('export', 'kept.json', 'data', '--keep');
+  t.regex(kept.stderr, /the file here was copied or restored and may lack lines/);
   withNode('data', (journal) => t.is(journal.last(A)?.height, 60));
-  const { stderr } = await run('export', 'record.json', 'data');
-  t.regex(stderr, /the file here was copied or restored and may lack lines/);
-  t.true(isCopy('record.json'));
+  t.is((await run('export', 'record.json', 'data')).code, 0);
+  t.false(isCopy('record.json'));
+  t.regex(readFileSync(join(folder, 'record.json'), 'utf8'), /"height": 60/);
 });
 
 test.serial('an export after the restore of a folder that was exported since is marked as a copy', async (t) => {
@@ -769,6 +771,111 @@ test.serial('an old record does not undo a later export of the folder', async (t
   t.regex((await run('import', 'record.json', 'into')).stdout, /; it counts as a copy, so the node first/);
   t.false(maySign(here, 'into'));
 });
+
+test.serial('an export of a delegate without a header that came from a copy is marked as a copy', async (t) => {
+  const { withNode, run, isCopy } = machine(t);
+  withNode('from', (journal) => journal.hold(A, 300));
+  await run('export', 'kept.json', 'from', '--keep');
+  await run('import', 'kept.json', 'into');
+  withNode('into', (journal) => t.true(journal.isCopyFor(A)));
+  await run('export', 'next.json', 'into');
+  t.true(isCopy('next.json'));
+});
+
+test.serial('the import of a copy ends FORGING_MOVED, although the watermark has a newer header', async (t) => {
+  const here = machine(t);
+  const { folder, withNode, watermarks, run } = here;
+  withNode('data', (journal) => journal.record(A, HEADER));
+  cpSync(join(folder, 'data'), join(folder, 'backup'), { recursive: true });
+  withNode('data', (journal) => journal.record(A, { ...HEADER, blockId: '20', height: 60, timestamp: 600 }));
+  await run('export', 'lost.json', 'data');
+  rmSync(join(folder, 'data'), { recursive: true });
+  cpSync(join(folder, 'backup'), join(folder, 'data'), { recursive: true });
+  await run('export', 'old.json', 'data');
+  t.regex((await run('import', 'old.json', 'data')).stdout, /so the node first makes sure that no other node signs/);
+  t.is(watermarks.read(A)?.movedAtS, undefined);
+  withNode('data', (journal) => {
+    t.deepEqual([journal.movedAtS(A), journal.last(A)?.height], [undefined, 60]);
+    t.true((journal.heldSinceS(A) ?? 0) > 600, 'the delegate waits');
+  });
+});
+
+test.serial(
+  'a repeated import repairs the watermarks of an import that was killed before it changed them',
+  async (t) => {
+    const here = machine(t);
+    const { folder, withNode, watermarks, run } = here;
+    withNode('data', (journal) => journal.record(A, HEADER));
+    await run('export', 'record.json', 'data');
+    cpSync(join(folder, 'record.json'), join(folder, 'kept.json'));
+    const exported = watermarks.read(A);
+    await run('import', 'record.json', 'data');
+    if (exported === undefined) throw new Error('the export has marked the watermark');
+    watermarks.write(A, exported);
+    t.regex((await run('import', 'kept.json', 'data')).stdout, /so nothing was changed/);
+    t.true(maySign(here, 'data'));
+  },
+);
+
+test.serial('a copied watermark makes an import a copy, although it says that the delegate was exported', async (t) => {
+  const here = machine(t);
+  const { folder, withNode, run } = here;
+  withNode('from', (journal) => journal.record(A, HEADER));
+  await run('export', 'record.json', 'from');
+  cpSync(join(folder, 'signed'), join(folder, 'backup'), { recursive: true });
+  rmSync(join(folder, 'signed'), { recursive: true });
+  cpSync(join(folder, 'backup'), join(folder, 'signed'), { recursive: true });
+  t.regex((await run('import', 'record.json', 'into')).stdout, /; it counts as a copy, so the node first/);
+  t.false(maySign(here, 'into'));
+});
+
+test.serial('with equal headers, a record of another export counts as a copy whatever the clocks say', async (t) => {
+  for (const aheadS of [-3600, 3600]) {
+    const here = machine(t);
+    const { folder, withNode, run } = here;
+    withNode('from', (journal) => journal.record(A, HEADER));
+    await run('export', 'record.json', 'from');
+    const record = recordOfText(readFileSync(join(folder, 'record.json'), 'utf8'), 'record.json');
+    const kept = textOfRecord({ ...record, exportedAtS: record.exportedAtS + aheadS });
+    writeFileSync(join(folder, 'record.json'), kept);
+    await run('import', 'record.json', 'into');
+    await run('export', 'next.json', 'into');
+    rmSync(join(folder, 'signed'), { recursive: true });
+    writeFileSync(join(folder, 'record.json'), kept);
+    t.regex((await run('import', 'record.json', 'into')).stdout, /so it counts as a copy|; it counts as a copy/);
+    t.false(maySign(here, 'into'));
+  }
+});
+
+test.serial(
+  'of two imports of one file with different watermarks, the one that claims the file later is a copy',
+  async (t) => {
+    for (const happens of ['marks', 'marked'] as const) {
+      const here = machine(t);
+      const { folder, withNode, run } = here;
+      withNode('from', (journal) => journal.record(A, HEADER));
+      await run('export', 'record.json', 'from');
+      const file = join(folder, 'record.json');
+      const other = { ...recordOfText(readFileSync(file, 'utf8'), file), isCopy: true };
+      // The other process marks the file after this one has read it, or is about to mark the file.
+      const { fsyncSync } = fs;
+      let calls = 0;
+      fs.fsyncSync = (descriptor) => {
+        calls += 1;
+        if (calls === 1) writeFileSync(happens === 'marks' ? `${file}.import` : file, textOfRecord(other));
+        fsyncSync(descriptor);
+      };
+      syncBuiltinESMExports();
+      const config = join(folder, 'config.json5');
+      writeFileSync(config, `{ forging: { watermarkFolder: '${join(folder, 'other-signed')}' } }`);
+      forgingImport(file, { network: 'devnet', dataDir: join(folder, 'into'), config });
+      fs.fsyncSync = fsyncSync;
+      syncBuiltinESMExports();
+      t.false(maySign(here, 'into'), happens);
+      t.regex(readFileSync(file, 'utf8'), /"isCopy": true/);
+    }
+  },
+);
 
 test.serial('an import says that a watermark of a later export prevents signing', async (t) => {
   const here = machine(t);

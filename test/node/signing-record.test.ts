@@ -149,7 +149,33 @@ test('a copy waits although the clock is behind the header of the record', (t) =
   from.record(A, header(7));
   const into = journalIn(t);
   const record = recordOf(from, NETWORK, { ...MOVE, isCopy: true });
-  t.deepEqual(takenOf(into, record, 20), [{ publicKey: A, last: header(7), heldSinceS: 71 }]);
+  t.deepEqual(takenOf(into, record, 20), [{ publicKey: A, last: header(7), heldSinceS: 71, isCopy: true }]);
+});
+
+test('a delegate without a header stays a copy through restarts and rewrites, until its whole record is imported', (t) => {
+  const from = journalIn(t);
+  from.hold(A, 50);
+  const file = join(temporaryFolder(t), 'journal');
+  const whole = recordOf(from, NETWORK, MOVE);
+  const opened = (work: (journal: JournalFile) => void): void => {
+    const journal = openJournal(file, { spareLinesMax: 0 });
+    try {
+      work(journal);
+    } finally {
+      journal.close();
+    }
+  };
+  opened((journal) => {
+    journal.take(takenOf(journal, { ...whole, isCopy: true }, 500));
+    for (let height = 1; height < 4; height += 1) journal.record(B, header(height));
+  });
+  opened((journal) => t.deepEqual([journal.isCopyFor(A), journal.heldSinceS(A)], [true, 500]));
+  // The record has no header, so it does not show that the delegate has signed nothing since.
+  opened((journal) => journal.take(takenOf(journal, whole, 500)));
+  opened((journal) => t.true(journal.isCopyFor(A)));
+  from.record(A, header(60));
+  opened((journal) => journal.take(takenOf(journal, recordOf(from, NETWORK, MOVE), 500)));
+  opened((journal) => t.deepEqual([journal.isCopyFor(A), journal.last(A)], [false, header(60)]));
 });
 
 test('a copy does not shorten a wait that ends later', (t) => {

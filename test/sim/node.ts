@@ -274,6 +274,7 @@ export class SimNode {
 export class MemoryJournal implements FolderJournal {
   readonly entries = new Map<PublicKey, SignedHeader[]>();
   readonly held = new Map<PublicKey, number>();
+  readonly copies = new Set<PublicKey>();
   /**
    * Whether the node can detect that the content of this journal comes from a backup. `recordFileIdentity` makes the
    * value false again.
@@ -293,6 +294,10 @@ export class MemoryJournal implements FolderJournal {
     return this.held.get(publicKey);
   }
 
+  isCopyFor(publicKey: PublicKey): boolean {
+    return this.copies.has(publicKey);
+  }
+
   movedAtS(publicKey: PublicKey): number | undefined {
     return this.moved.get(publicKey);
   }
@@ -302,11 +307,13 @@ export class MemoryJournal implements FolderJournal {
   }
 
   /** Replaces the content of this journal with the content of another journal. */
-  takeFrom({ entries, held, moved }: MemoryJournal): void {
+  takeFrom({ entries, held, copies, moved }: MemoryJournal): void {
     this.entries.clear();
     for (const [publicKey, list] of entries) this.entries.set(publicKey, [...list]);
     this.held.clear();
     for (const [publicKey, sinceS] of held) this.held.set(publicKey, sinceS);
+    this.copies.clear();
+    for (const publicKey of copies) this.copies.add(publicKey);
     this.moved.clear();
     for (const [publicKey, atS] of moved) this.moved.set(publicKey, atS);
   }
@@ -323,8 +330,15 @@ export class MemoryJournal implements FolderJournal {
     this.isCopied = false;
   }
 
-  hold(publicKey: PublicKey, sinceS: number): void {
+  hold(publicKey: PublicKey, sinceS: number, isCopy = false): void {
     this.held.set(publicKey, sinceS);
+    if (isCopy) this.copies.add(publicKey);
+    else this.copies.delete(publicKey);
+  }
+
+  copyFrom(publicKey: PublicKey, { last, movedAtS }: Pick<Watermark, 'last' | 'movedAtS'>): void {
+    if (last !== undefined) this.#add(publicKey, last);
+    if (movedAtS !== undefined) this.moved.set(publicKey, movedAtS);
   }
 
   recalled(): undefined {
@@ -332,21 +346,22 @@ export class MemoryJournal implements FolderJournal {
   }
 
   adopt(publicKey: PublicKey, header: SignedHeader): void {
-    this.entries.set(publicKey, [...(this.entries.get(publicKey) ?? []), header]);
-    this.moved.delete(publicKey);
-    this.held.set(publicKey, 0);
+    this.#add(publicKey, header);
+    this.hold(publicKey, 0);
   }
 
   record(publicKey: PublicKey, header: SignedHeader): void {
-    const list = this.entries.get(publicKey) ?? [];
-    list.push(header);
-    this.moved.delete(publicKey);
-    this.entries.set(publicKey, list);
+    this.#add(publicKey, header);
     this.signed.push({ publicKey, header });
   }
 
   close(): void {
     // A journal in memory has no file to close.
+  }
+
+  #add(publicKey: PublicKey, header: SignedHeader): void {
+    this.entries.set(publicKey, [...(this.entries.get(publicKey) ?? []), header]);
+    this.moved.delete(publicKey);
   }
 }
 

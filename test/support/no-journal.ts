@@ -4,6 +4,7 @@ import type { FolderJournal } from '../../src/ports/journal.ts';
 export const NO_JOURNAL: FolderJournal = {
   last: () => undefined,
   heldSinceS: () => undefined,
+  isCopyFor: () => false,
   movedAtS: () => undefined,
   outside: () => 'unknown',
   recalled: () => undefined,
@@ -12,6 +13,7 @@ export const NO_JOURNAL: FolderJournal = {
   hold: () => undefined,
   delegates: () => [],
   isCopied: false,
+  copyFrom: () => undefined,
   recordFileIdentity: () => undefined,
   close: () => undefined,
 };

@@ -133,7 +133,8 @@ export function forgingImport(file: string, flags: ForgingImportFlags): void {
   report('the record was imported', () => {
     if (flags.json === true) {
       const delegates = record.delegates.map(({ publicKey }) => publicKey);
-      printJson({ folder: dataDirectory, network: network.name, delegates, isCopy: kind === 'copy', isMarked });
+      const isCopy = kind === 'copy';
+      printJson({ folder: dataDirectory, network: network.name, delegates, isCopy, kind, waiting, isMarked });
     } else printLine(`${countOf(record.delegates.length)} imported into ${dataDirectory}; ${ending}${advice}`);
   });
 }

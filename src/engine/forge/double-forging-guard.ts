@@ -63,6 +63,15 @@ interface WatchedRecall {
   readonly blockId: string;
 }
 
+/** The slots that decide about the wait for a slot without a block of the delegate. */
+interface Watch {
+  /** The watched slot of the delegate; negative infinity if there is none. */
+  readonly watched: number;
+  readonly tipSlot: number;
+  readonly slot: number;
+  readonly until: Pick<Waiting, 'untilS'>;
+}
+
 const SEARCHING: Waiting = {
   code: 'FORGING_WAITS_FOR_EMPTY_SLOT',
   reason: 'this node still searches the chain for blocks that the delegate signed on another node',
@@ -222,35 +231,42 @@ export class DoubleForgingGuard {
     const until = untilS === undefined ? {} : { untilS };
     if (foreign !== undefined) {
       const foreignSlot = slotAt(foreign.timestamp, params);
-      const hasPassedUnused = watched > foreignSlot && tipSlot > watched;
-      if (hasPassedUnused || tipSlot - foreignSlot > slotsWithEveryTurn(params)) return undefined;
-      const reason = `block ${foreign.height} of the delegate was not signed here: the delegate must first leave one slot unused`;
-      // The delegate has left a slot unused, but no block came afterwards. If all nodes of a network wait in this way, no
-      // node makes a block, so the node names the option that ends the wait.
-      if (watched > tipSlot && slot - tipSlot > params.activeDelegates) {
-        const remedy =
-          'no block has come for a round: check the peers, and if no other node forges for the delegate, start this node with ' +
-          '--risk-double-forging';
-        return { code: 'FORGING_ELSEWHERE', reason: `${reason}; ${remedy}` };
-      }
-      return { code: 'FORGING_ELSEWHERE', reason, ...until };
+      if (watched > foreignSlot && tipSlot > watched) return undefined;
+      // If the other node had forged in the slots since the foreign block, the chain would have a newer block of it.
+      const isOld = tipSlot - foreignSlot > slotsWithEveryTurn(params);
+      if (!isOld) return this.#elsewhere(foreign, { watched, tipSlot, slot, until });
     }
     const last = journal.last(publicKey);
     const hasWatched = watched > Number.NEGATIVE_INFINITY && slot > watched;
     if (hasWatched || !this.#isIncomplete(publicKey, last)) return undefined;
-    // The journal may lack headers of the delegate. The chain cannot show recent signatures of other nodes in two cases:
-    // the chain has only the genesis block, or the chain has got no block for more than `activeDelegates` slots. In
-    // these cases, the node must watch one slot of the delegate. The node need not watch if it is certain that no
-    // delegate has signed above the tip (`isTipSurelyNewest`).
+    // The journal may lack headers of the delegate. If the journal is a copy, the original may be in use, and its next
+    // header is that of the coming slot. No knowledge of earlier slots replaces the watch.
+    const isCopy = last !== undefined || journal.isCopyFor(publicKey);
+    // Without a copy, the chain shows recent signatures of other nodes, except in two cases: the chain has only the
+    // genesis block, or the chain has got no block for more than `activeDelegates` slots. In these cases, the node must
+    // watch one slot of the delegate. The node need not watch if it is certain that no delegate has signed above the
+    // tip (`isTipSurelyNewest`).
     const hasBegun = chain.tip.header.height > GENESIS_HEIGHT;
     const isBlind = !hasBegun || chain.currentSlot() - tipSlot > params.activeDelegates;
     const isSettled = this.#dependencies.tipCheck.isTipSurelyNewest();
-    // A journal with a header is incomplete if it is a copy. The original may be in use, and its next header is that of
-    // the coming slot. No knowledge of earlier slots replaces the watch.
-    const isCopy = last !== undefined;
     if (!isCopy && (!isBlind || isSettled)) return undefined;
     const reason = 'the chain does not show whether the delegate forges elsewhere: one of its slots is watched first';
     return { code: 'FORGING_WAITS_FOR_EMPTY_SLOT', reason, ...until };
+  }
+
+  /** Makes the wait that a recent block of another node causes. */
+  #elsewhere(foreign: Pick<SignedHeader, 'height'>, { watched, tipSlot, slot, until }: Watch): Waiting {
+    const { params } = this.#dependencies.chain.rules;
+    const reason = `block ${foreign.height} of the delegate was not signed here: the delegate must first leave one slot unused`;
+    // The delegate has left a slot unused, but no block came afterwards. If all nodes of a network wait in this way, no
+    // node makes a block, so the node names the option that ends the wait.
+    if (watched > tipSlot && slot - tipSlot > params.activeDelegates) {
+      const remedy =
+        'no block has come for a round: check the peers, and if no other node forges for the delegate, start this node with ' +
+        '--risk-double-forging';
+      return { code: 'FORGING_ELSEWHERE', reason: `${reason}; ${remedy}` };
+    }
+    return { code: 'FORGING_ELSEWHERE', reason, ...until };
   }
 
   #handOver(publicKey: PublicKey) {

@@ -38,6 +38,7 @@ export function journalIgnoringWatermarks(
   return {
     last: (publicKey) => journal.last(publicKey),
     heldSinceS: (publicKey) => journal.heldSinceS(publicKey),
+    isCopyFor: (publicKey) => journal.isCopyFor(publicKey),
     movedAtS: (publicKey) => journal.movedAtS(publicKey),
     outside: (publicKey) => journal.outside(publicKey),
     recalled: (publicKey) => journal.recalled(publicKey),
@@ -46,7 +47,7 @@ export function journalIgnoringWatermarks(
       journal.record(publicKey, header);
       if (watermarks.read(publicKey) !== undefined) watermarks.write(publicKey, watermarkOf(header, firstBlockId()));
     },
-    hold: (publicKey, sinceS) => journal.hold(publicKey, sinceS),
+    hold: (publicKey, sinceS, isCopy) => journal.hold(publicKey, sinceS, isCopy),
     close: () => journal.close(),
   };
 }

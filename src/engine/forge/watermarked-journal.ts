@@ -2,8 +2,9 @@
  * Combines the signing journal with the watermarks, which are stored outside the journal's folder. If somebody restored
  * the folder to an earlier state, the journal lacks the newest lines. In this case, the watermark of a delegate still
  * contains the last header that this delegate signed. A new header of the delegate must not contradict this last
- * header. If the journal file is a copy, the newest lines of a delegate may be missing. If no watermark shows whether
- * they are missing, the delegate waits before it signs, as if there were no journal.
+ * header, so the constructor copies it to the journal. If the journal file is a copy, the newest lines of a delegate may
+ * be missing. If no watermark shows whether they are missing, the delegate waits before it signs, as if there were no
+ * journal.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -36,8 +37,6 @@ export class WatermarkedJournal implements SigningJournal {
   readonly #journal: FolderJournal;
   readonly #watermarks: SigningWatermarks | undefined;
   readonly #firstBlockId: () => string | undefined;
-  /** The watermarks that are newer than the last header of the same delegate in the journal, by delegate. */
-  readonly #later = new Map<PublicKey, Watermark>();
   /**
    * For each delegate, the text (`textOf`) of its watermark as this object last read or wrote it: in the constructor,
    * or in the latest call of `adopt`, `record` or `hold`. The text is empty if there was no watermark. If the text has
@@ -49,33 +48,24 @@ export class WatermarkedJournal implements SigningJournal {
     this.#journal = journal;
     this.#firstBlockId = firstBlockId;
     this.#watermarks = watermarks;
-    // If at least one delegate of the journal has a watermark, the node has already written to the folder that contains
-    // the watermarks. Therefore a delegate without a watermark and without a header in the journal has signed nothing
-    // on this machine. A copied watermark does not prove this, because the folder may be older than the signature.
-    const areKept = journal.delegates().some((delegate) => {
-      const watermark = watermarks?.read(delegate);
-      return watermark !== undefined && watermark.isCopied !== true;
-    });
+    // If the watermark of a delegate of the journal is up to date, the delegates of the journal have signed on this
+    // machine. A delegate without a watermark and without a header in the journal has then signed nothing. A copied
+    // watermark does not prove this, because the folder may be older than the signature.
+    const isOfThisMachine = journal
+      .delegates()
+      .some((delegate) => journal.last(delegate) !== undefined && this.outside(delegate) !== 'unknown');
     for (const delegate of journal.delegates()) {
       const watermark = this.#readWatermark(delegate);
+      if (journal.movedAtS(delegate) !== undefined) continue;
       const last = journal.last(delegate);
-      const isMoved = journal.movedAtS(delegate) !== undefined;
-      const isMoveKnown = isMoved && watermark?.last?.blockId === last?.blockId;
-      if (watermark !== undefined && isLater(watermark, last) && !isMoveKnown) {
-        this.#later.set(delegate, watermark);
-        const fields = { delegate, journalHeight: last?.height, signedHeight: watermark.last?.height };
-        const message = 'the data folder is older than the last signature: the node uses the watermark';
-        observer.log('warn', 'FORGING_FOLDER_RESTORED', message, fields);
-        if (mayBeOutdated(watermark, journal, delegate) || isOfOtherSigner(watermark, journal, delegate))
-          this.#holdAnew(delegate, nowS);
-      } else if (
-        !isMoved &&
-        journal.isCopied &&
-        this.outside(delegate) === 'unknown' &&
-        !(areKept && last === undefined)
+      const isRestored = watermark !== undefined && last !== undefined && isLater(watermark, last);
+      if (isRestored) this.#restore(delegate, watermark, observer, nowS);
+      else if (
+        this.#isSignedElsewhere(delegate, watermark) ||
+        (journal.isCopied && this.outside(delegate) === 'unknown' && !(isOfThisMachine && last === undefined))
       ) {
         this.#holdAnew(delegate, nowS);
-        const message = 'the signing journal is a copy and may be out of date: the node waits as if it had no journal';
+        const message = 'the signing journal is a copy or may lack signatures: the node waits as if it had no journal';
         observer.log('warn', 'FORGING_FOLDER_COPIED', message, { delegate });
       }
     }
@@ -83,7 +73,7 @@ export class WatermarkedJournal implements SigningJournal {
   }
 
   last(publicKey: PublicKey): SignedHeader | undefined {
-    return this.#later.get(publicKey)?.last ?? this.#journal.last(publicKey);
+    return this.#journal.last(publicKey);
   }
 
   heldSinceS(publicKey: PublicKey): number | undefined {
@@ -91,7 +81,11 @@ export class WatermarkedJournal implements SigningJournal {
   }
 
   movedAtS(publicKey: PublicKey): number | undefined {
-    return this.#later.get(publicKey)?.movedAtS ?? this.#journal.movedAtS(publicKey);
+    return this.#journal.movedAtS(publicKey);
+  }
+
+  isCopyFor(publicKey: PublicKey): boolean {
+    return this.#journal.isCopyFor(publicKey);
   }
 
   outside(publicKey: PublicKey): OutsideEvidence {
@@ -114,7 +108,6 @@ export class WatermarkedJournal implements SigningJournal {
 
   adopt(publicKey: PublicKey, header: SignedHeader): void {
     this.#journal.adopt(publicKey, header);
-    this.#later.delete(publicKey);
     this.#readWatermark(publicKey);
   }
 
@@ -122,24 +115,48 @@ export class WatermarkedJournal implements SigningJournal {
   record(publicKey: PublicKey, header: SignedHeader): void {
     this.#refuseOtherSigner(publicKey);
     this.#journal.record(publicKey, header);
-    this.#later.delete(publicKey);
     this.#watermarks?.write(publicKey, watermarkOf(header, this.#firstBlockId()));
     this.#readWatermark(publicKey);
   }
 
-  hold(publicKey: PublicKey, sinceS: number): void {
-    this.#readWatermark(publicKey);
-    this.#journal.hold(publicKey, sinceS);
+  hold(publicKey: PublicKey, sinceS: number, isCopy = false): void {
+    const watermark = this.#readWatermark(publicKey);
+    this.#journal.hold(publicKey, sinceS, isCopy || this.#isSignedElsewhere(publicKey, watermark));
   }
 
   close(): void {
     this.#journal.close();
   }
 
-  /** Begins a wait of the delegate. A wait that ends later stays. */
-  #holdAnew(delegate: PublicKey, nowS: number): void {
+  /** Copies a watermark that is newer than the last header of the delegate to the journal. */
+  #restore(delegate: PublicKey, watermark: Watermark, observer: Observer, nowS: number): void {
+    const fields = {
+      delegate,
+      journalHeight: this.#journal.last(delegate)?.height,
+      signedHeight: watermark.last?.height,
+    };
+    const isDoubtful =
+      mayBeOutdated(watermark, this.#journal, delegate) || isOfOtherSigner(watermark, this.#journal, delegate);
+    // The wait is on the disk before the header. Without the wait, the header would count as the last one.
+    if (isDoubtful) this.#holdAnew(delegate, nowS, watermark.last);
+    this.#journal.copyFrom(delegate, watermark);
+    const message = 'the data folder is older than the last signature: the node uses the watermark';
+    observer.log('warn', 'FORGING_FOLDER_RESTORED', message, fields);
+  }
+
+  /**
+   * Whether a delegate without a header in the journal may have signed on another machine: its watermark says that it was
+   * handed over, or is a copy. False if the journal already says so.
+   */
+  #isSignedElsewhere(delegate: PublicKey, watermark: Watermark | undefined): boolean {
+    if (this.#journal.last(delegate) !== undefined || this.#journal.isCopyFor(delegate)) return false;
+    return watermark?.movedAtS !== undefined || watermark?.isCopied === true;
+  }
+
+  /** Begins a wait of the delegate after `last`. A wait that ends later stays. */
+  #holdAnew(delegate: PublicKey, nowS: number, last = this.last(delegate)): void {
     const heldSinceS = this.#journal.heldSinceS(delegate) ?? 0;
-    this.#journal.hold(delegate, Math.max(holdAfter(this.last(delegate), nowS), heldSinceS));
+    this.#journal.hold(delegate, Math.max(holdAfter(last, nowS), heldSinceS), true);
   }
 
   #refuseOtherSigner(publicKey: PublicKey): void {

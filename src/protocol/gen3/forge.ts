@@ -4,6 +4,8 @@ import { hexOf } from '../../primitives/bytes.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { buildBlock, type BuildParts } from '../block/build.ts';
 import type { ForgeRequest, SignedHeader } from '../rules.ts';
+import { slotAt } from '../slots.ts';
+import type { ChainParams } from '../params.ts';
 import type { StateReader } from '../state.ts';
 import type { Block, BlockHeader } from '../types.ts';
 import { contradictionOf, type BftHeader } from './bft.ts';
@@ -12,10 +14,10 @@ import { finalityOf } from './bft-state.ts';
 
 /**
  * Builds and signs the block after `tip`. The function never signs a block that `applyBlock` would refuse, and never a
- * block that contradicts `request.previouslyForged`.
+ * block that contradicts `request.previouslyForged`, or has its slot.
  *
- * @throws ProtocolError `FORGING_CONTRADICTS` if the header would contradict `request.previouslyForged`; or an error of
- *   `buildBlock`
+ * @throws ProtocolError `FORGING_CONTRADICTS` if the header would contradict `request.previouslyForged`, or has the same
+ *   slot; or an error of `buildBlock`
  */
 export function forgeBlock(
   state: StateReader,
@@ -30,7 +32,7 @@ export function forgeBlock(
     maxHeightPreviouslyForged: highestForged(request.previouslyForged),
     maxHeightPrevoted: finalityOf(state).maxPrevoted,
   };
-  refuseContradiction(request.previouslyForged, placed);
+  refuseContradiction(request.previouslyForged, { ...placed, timestamp: request.timestamp }, parts.params);
   return buildBlock(state, tip, request, { ...placed, reward: parts.rewardOwed(state, placed) }, parts);
 }
 
@@ -44,8 +46,19 @@ function highestForged(previous: SignedHeader | undefined): number {
   return previous === undefined ? 0 : Math.max(previous.height, previous.maxHeightPreviouslyForged);
 }
 
-function refuseContradiction(previous: SignedHeader | undefined, header: BftHeader): void {
-  const reason = previous === undefined ? undefined : contradictionOf(previous, header);
+function refuseContradiction(
+  previous: SignedHeader | undefined,
+  header: BftHeader & { readonly timestamp: number },
+  params: ChainParams,
+): void {
+  if (previous === undefined) return;
+  // LIP 0014 permits a second block for a slot at a greater height, for example after a switch to a longer branch whose
+  // tip is older than the slot. But peers could apply either block, so the node does not sign the second one.
+  const slot = slotAt(header.timestamp, params);
+  const reason =
+    slotAt(previous.timestamp, params) === slot
+      ? `the delegate signed a block for slot ${slot} already`
+      : contradictionOf(previous, header);
   if (reason === undefined) return;
   const data = { height: header.height, generator: header.generatorPublicKey, earlier: previous?.height, reason };
   throw new ProtocolError('FORGING_CONTRADICTS', data);

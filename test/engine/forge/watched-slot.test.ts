@@ -1,6 +1,6 @@
 import test from 'ava';
 import { commitBlocks } from '../../../src/engine/commit.ts';
-import { DoubleForgingGuard } from '../../../src/engine/forge/double-forging-guard.ts';
+import { DoubleForgingGuard, type Clearance } from '../../../src/engine/forge/double-forging-guard.ts';
 import { openGenesis } from '../../../src/engine/genesis.ts';
 import type { RecalledHeader, SigningJournal } from '../../../src/ports/journal.ts';
 import type { SignedHeader } from '../../../src/protocol/rules.ts';
@@ -112,6 +112,65 @@ for (const generation of [2, 3] as const)
       t.regex(reason ?? '', /; the wait has begun in the future, .*--risk-double-forging$/);
     }
   });
+
+for (const generation of [2, 3] as const) {
+  /** A guard of a delegate that has no block on the chain, although the tip is new. */
+  const guardOf = (isCopy: boolean) => {
+    const { rules, params, store, first: tip, network } = chainOfTwo(generation);
+    const other = network.delegates.find((each) => publicKeyOf(each) !== tip.generatorPublicKey);
+    if (other === undefined) throw new Error('the network has several delegates');
+    const slot = slotAt(tip.timestamp, params) + 1;
+    const guard = new DoubleForgingGuard({
+      chain: {
+        ...{ rules, state: store, tip: { header: tip } },
+        ...{ currentSlot: () => slot, nowS: () => slot * params.blockTimeS },
+      },
+      journal: { ...NO_JOURNAL, heldSinceS: () => tip.timestamp, isCopyFor: () => isCopy },
+      tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true },
+      riskDoubleForging: false,
+    });
+    return { guard, publicKey: publicKeyOf(other), slot };
+  };
+
+  test(`generation ${generation}: a delegate without a header leaves one slot unused only if its record is a copy`, (t) => {
+    const first = guardOf(false);
+    t.not(codeOf(first.guard.clearance(first.publicKey, first.slot)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
+    const { guard, publicKey, slot } = guardOf(true);
+    t.is(codeOf(guard.clearance(publicKey, slot)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
+    t.not(codeOf(guard.clearance(publicKey, slot + 101)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
+  });
+
+  test(`generation ${generation}: a copy leaves one slot unused although the block of the other node is old`, (t) => {
+    const { maker, rules, params, store, first } = chainOfTwo(generation);
+    const publicKey = first.generatorPublicKey;
+    // The other node has signed block 2, and then no block for more than two rounds.
+    while (slotAt(maker.tip.timestamp, params) - slotAt(first.timestamp, params) <= 2 * params.activeDelegates) {
+      let missed = 0;
+      while (publicKeyOf(maker.nextSlot(missed).keyPair) === publicKey) missed += 1;
+      const block = maker.forge({ missedSlots: missed });
+      commitBlocks(store, rules, { blocks: [block] }, { nowS: block.timestamp, verify: () => true });
+    }
+    const slot = slotAt(maker.tip.timestamp, params) + 1;
+    const guardWith = (heldSinceS: number) =>
+      new DoubleForgingGuard({
+        chain: {
+          ...{ rules, state: store, tip: { header: maker.tip } },
+          ...{ currentSlot: () => slot, nowS: () => slot * params.blockTimeS },
+        },
+        journal: { ...NO_JOURNAL, last: () => last, heldSinceS: () => heldSinceS },
+        tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true },
+        riskDoubleForging: false,
+      });
+    t.not(codeOf(guardWith(0).clearance(publicKey, slot)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
+    const guard = guardWith(first.timestamp + 1);
+    t.is(codeOf(guard.clearance(publicKey, slot)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
+    t.not(codeOf(guard.clearance(publicKey, slot + 101)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
+  });
+}
+
+function codeOf(clearance: Clearance): string {
+  return clearance.granted ? 'granted' : clearance.code;
+}
 
 test('a delegate whose network makes no more blocks is told how to end its wait', (t) => {
   const { rules, params, store, first: tip } = chainOfTwo(2);

@@ -79,17 +79,69 @@ test('a copied watermark that is newer than a journal that is no copy makes the 
 });
 
 test('a signature of another process during a wait begins the wait again, and a restart does not end it', (t) => {
-  for (const folder of [[1, 2], []]) {
+  const journal = new MemoryJournal();
+  for (const height of [1, 2]) journal.record(A, header(height));
+  journal.hold(A, 50);
+  const watermarks = new MemoryWatermarks();
+  const options = { journal, watermarks, observer: SILENT, firstBlockId: () => '2000' };
+  watermarks.write(A, { last: header(4) });
+  t.is(new WatermarkedJournal({ ...options, nowS: NOW_S }).heldSinceS(A), 50, 'signed before the wait');
+  watermarks.write(A, { last: header(7) });
+  t.is(new WatermarkedJournal({ ...options, nowS: NOW_S }).heldSinceS(A), NOW_S);
+  t.is(new WatermarkedJournal({ ...options, nowS: NOW_S + 100 }).heldSinceS(A), NOW_S);
+});
+
+test('the header of a newer watermark stays known after the watermark is lost', (t) => {
+  for (const [marked, movedAtS] of [
+    [{ last: header(7) }, undefined],
+    [{ last: header(7), movedAtS: 77 }, 77],
+    [{ last: header(2), movedAtS: 77 }, 77],
+  ] as const) {
+    const { journal } = start([1, 2], marked);
+    const again = new WatermarkedJournal({
+      ...{ journal, watermarks: undefined, observer: SILENT },
+      ...{ nowS: NOW_S, firstBlockId: () => '2000' },
+    });
+    t.deepEqual([again.last(A), again.movedAtS(A)], [marked.last, movedAtS]);
+  }
+});
+
+test('each start of a delegate without a header treats the watermark in the same way', (t) => {
+  for (const [marked, isCopy, recalled] of [
+    [undefined, false, undefined],
+    [{ last: header(9) }, false, header(9)],
+    [{ last: header(9), movedAtS: 77 }, true, undefined],
+    [{ movedAtS: 77 }, true, undefined],
+    [{ last: header(9), isCopied: true }, true, undefined],
+  ] as const) {
+    const { signing, journal, watermarks } = start([], marked);
+    signing.hold(A, NOW_S);
+    for (const nowS of [NOW_S, NOW_S + 100]) {
+      const again = new WatermarkedJournal({ journal, watermarks, observer: SILENT, nowS, firstBlockId: () => '2000' });
+      t.deepEqual([again.last(A), again.movedAtS(A), again.heldSinceS(A)], [undefined, undefined, NOW_S]);
+      t.deepEqual([again.isCopyFor(A), again.recalled(A)?.last], [isCopy, recalled]);
+    }
+  }
+});
+
+test('a copied folder begins a wait of its own for a delegate without a header', (t) => {
+  const B = 'bb'.repeat(32);
+  for (const [marked, isCopy] of [
+    [undefined, true],
+    // The watermark of another delegate is older than its header in the folder, so the folder is of another machine.
+    [{ last: header(1) }, true],
+    [{ last: header(2) }, false],
+    [{ last: header(7) }, false],
+  ] as const) {
     const journal = new MemoryJournal();
-    for (const height of folder) journal.record(A, header(height));
+    journal.record(B, header(2));
     journal.hold(A, 50);
+    journal.isCopied = true;
     const watermarks = new MemoryWatermarks();
-    const options = { journal, watermarks, observer: SILENT, firstBlockId: () => '2000' };
-    watermarks.write(A, { last: header(4) });
-    t.is(new WatermarkedJournal({ ...options, nowS: NOW_S }).heldSinceS(A), 50, 'signed before the wait');
-    watermarks.write(A, { last: header(7) });
-    t.is(new WatermarkedJournal({ ...options, nowS: NOW_S }).heldSinceS(A), NOW_S);
-    t.is(new WatermarkedJournal({ ...options, nowS: NOW_S + 100 }).heldSinceS(A), NOW_S);
+    if (marked !== undefined) watermarks.write(B, marked);
+    const options = { journal, watermarks, observer: SILENT, nowS: NOW_S, firstBlockId: () => '2000' };
+    const signing = new WatermarkedJournal(options);
+    t.deepEqual([signing.isCopyFor(A), signing.heldSinceS(A)], isCopy ? [true, NOW_S] : [false, 50]);
   }
 });
 

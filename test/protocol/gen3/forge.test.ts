@@ -132,8 +132,11 @@ test('nothing is signed when the header would contradict the journal', (t) => {
   t.throws(() => forge(signed({ height: 21 })), { code, message: /Violation of fork choice rule/ });
   t.throws(() => forge(signed({ height: 30 })), { code, message: /Violation of fork choice rule/ });
   t.throws(() => forge(signed({ height: 12, maxHeightPrevoted: 3 })), { code, message: /branch with largest/ });
+  const { timestamp } = requestFor(maker);
+  // A block of this slot that a switch to another branch has removed. LIP 0014 alone would permit the second block.
+  t.throws(() => forge(signed({ height: 20, timestamp })), { code, message: /a block for slot \d+ already/ });
   t.is(signatures, 0);
-  t.is(forge(signed({ height: 20 })).height, 21);
+  t.is(forge(signed({ height: 20, timestamp: timestamp - network.params.blockTimeS })).height, 21);
   t.is(signatures, 1);
 });
 
