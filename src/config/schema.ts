@@ -3,6 +3,7 @@
  * nodes of a network are not options. The files of the network folder contain those values.
  */
 
+import { isAbsolute } from 'node:path';
 import { isIpv4 } from '../primitives/ip.ts';
 import { EVENT_CODES } from './event-codes.ts';
 import {
@@ -223,8 +224,9 @@ export const OPTIONS = {
       'Folder outside of the data folder, in which the node stores the last signed header of each delegate. With these headers, ' +
         'the node detects a data folder that was restored from a backup. If the value is `none`, the node stores no headers. With `riskDoubleForging`, the node does not check these headers.',
       '',
-      'a path',
-      () => true,
+      'an absolute path, or none',
+      // A relative path would name another folder for each working directory, so commands and nodes could disagree.
+      (value) => value === '' || value === 'none' || isAbsolute(value),
       { defaultText: 'bloomery/signed below $XDG_STATE_HOME, or below ~/.local/state' },
     ),
     consensusMin: integer(

@@ -3,7 +3,7 @@
  * last line is an error.
  */
 
-import { closeSync, fsyncSync, ftruncateSync, openSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, ftruncateSync, lstatSync, openSync, writeFileSync } from 'node:fs';
 import { readBounded } from '../config/bounded-file.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { PublicKey } from '../protocol/types.ts';
@@ -102,6 +102,8 @@ function unreadable(file: string, line: number): ProtocolError {
 
 function readOrCreate(file: string): Buffer {
   try {
+    // The lock of the journal is in the folder of the name. Two folders with links to one journal would have two locks.
+    if (lstatSync(file).isSymbolicLink()) throw new Error('it is a symbolic link: link or move the whole data folder');
     return readBounded(file, { bytesMax: BYTES_MAX });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {

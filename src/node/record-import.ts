@@ -36,13 +36,15 @@ export interface RecordImport {
   readonly unixS: number;
 }
 
+/**
+ * Whether the record is new here, counts as a copy, or was imported into this folder before (`known`). A record that is
+ * new here is of the kind `inCopy` if the journal stays a copy, and `moved` if a watermark shows that a delegate was
+ * exported later.
+ */
+export const IMPORT_KINDS = ['first', 'inCopy', 'moved', 'copy', 'known'] as const;
+
 export interface Imported {
-  /**
-   * Whether the record is new here, counts as a copy, or was imported into this folder before (`known`). A record that
-   * is new here is of the kind `inCopy` if the journal stays a copy, and `moved` if a watermark shows that a delegate was
-   * exported later.
-   */
-  readonly kind: 'first' | 'inCopy' | 'moved' | 'copy' | 'known';
+  readonly kind: (typeof IMPORT_KINDS)[number];
   /** The earlier import of the same record on this machine. */
   readonly before: ImportedRecord | undefined;
   /** Number of delegates that wait, because the record may lack signatures of them; for the kind `first`. */

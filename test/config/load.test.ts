@@ -41,6 +41,16 @@ test('by default the HTTP interface listens for other machines only when they ar
   t.is(hostWith({ accessPublic: true, host: '127.0.0.1' }), '127.0.0.1');
 });
 
+test('a folder for watermarks is the same from each working directory', (t) => {
+  const folderOf = (value: string): string =>
+    loadConfig({ network, environment: { BLOOMERY_FORGING_WATERMARK_FOLDER: value } }).forging.watermarkFolder;
+  for (const value of ['/signed', 'none', '']) t.is(folderOf(value), value);
+  for (const value of ['signed', './signed', '~/signed'])
+    t.throws(() => folderOf(value), {
+      message: /watermarkFolder.* an absolute path, or none|WATERMARK_FOLDER.* an absolute path, or none/,
+    });
+});
+
 test('the wait threshold is below the block time by default', (t) => {
   t.is(loadConfig({ network, environment: {} }).forging.waitThresholdS, 1);
   const slow = { ...network, params: { ...network.params, blockTimeS: 10 } };

@@ -11,6 +11,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -274,6 +275,18 @@ test('a last line of zeros, as after a power cut, is dropped', (t) => {
   const again = openJournal(file);
   t.deepEqual(again.last(A), header(1));
   again.close();
+});
+
+test('two folders cannot share one journal by a symbolic link', (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'one', 'journal');
+  openJournal(file).close();
+  mkdirSync(join(folder, 'two'));
+  symlinkSync(file, join(folder, 'two', 'journal'));
+  const error = t.throws(() => openJournal(join(folder, 'two', 'journal')), { code: 'JOURNAL_UNREADABLE' });
+  t.regex(error?.message ?? '', /it is a symbolic link: link or move the whole data folder/);
+  symlinkSync(join(folder, 'one'), join(folder, 'linked'));
+  openJournal(join(folder, 'linked', 'journal')).close();
 });
 
 test('a damaged line before the last is refused with its number, and the file is not changed', (t) => {

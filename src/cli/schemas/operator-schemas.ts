@@ -20,6 +20,7 @@ import {
   PUBLIC_KEY,
   TEXT,
 } from '../../http/views/shapes.ts';
+import { IMPORT_KINDS } from '../../node/record-import.ts';
 
 /** A value of any type. */
 const ANY: Schema = {};
@@ -109,6 +110,8 @@ export const OPERATOR_SCHEMAS: Readonly<Record<string, Schema>> = {
     network: TEXT,
     delegates: listOf(PUBLIC_KEY),
     isCopy: FLAG,
+    kind: { type: 'string', enum: IMPORT_KINDS },
+    waiting: COUNT,
     isMarked: FLAG,
   }),
   'sink parquet': SINK_STEP,
