@@ -21,6 +21,7 @@ export interface StateMetricsSources {
   readonly delegates: ForgingDelegates;
   /** Folder of the store. */
   readonly chainDirectory: string;
+  /** The chain clock. */
   readonly clock: Clock;
   readonly observer: Observer;
   /** Value of `memory.limitMb` in bytes. */

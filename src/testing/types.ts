@@ -171,7 +171,7 @@ export interface TestDevnet {
   snapshot(name: string): Promise<Snapshot>;
   /**
    * Restores all nodes, the chain clock and the mining mode from a snapshot. The devnet keeps the snapshot, and each
-   * node keeps its HTTP port. The settings made with `partition`, `delay`, `loss`, `skew` and `impersonate` stay in
+   * node keeps its HTTP port, but the HTTP connections of the earlier state are closed. The settings made with `partition`, `delay`, `loss`, `skew` and `impersonate` stay in
    * effect.
    *
    * @throws an error with the names of all snapshots if no snapshot has this name

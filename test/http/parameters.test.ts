@@ -180,6 +180,10 @@ test('several failing parameters are reported in the order of their declaration'
   );
 });
 
+/**
+ * Wrong values whose refusal depends on the generation, or that only the extended dialect checks, with the answer of each
+ * generation.
+ */
 const OWN: readonly (readonly [Generation, string, object])[] = [
   [3, '/peers?state=9', mismatch('state', 'string', 'number')],
   [3, '/peers?state=foo', refusal('state', [noEnum('foo')])],
@@ -195,7 +199,7 @@ const OWN: readonly (readonly [Generation, string, object])[] = [
   [2, '/transactions?recipientPublicKey=ab', refusal('recipientPublicKey', [format('publicKey', 'ab')])],
 ];
 
-test('a value that neither generation knows is refused with the text of the generation', async (t) => {
+test('a wrong value is refused with the text of the generation', async (t) => {
   const asks = { 2: await serve(t, fakeNode(2)), 3: await serve(t, fakeNode(3)) };
   for (const [generation, target, body] of OWN) {
     const answer = await asks[generation](target);

@@ -15,6 +15,7 @@ export interface PoolContext {
   /** The state at the tip. */
   readonly state: () => StateReader;
   readonly tip: () => BlockHeader;
+  /** The chain clock. */
   readonly clock: Pick<Clock, 'nowMs'>;
   /**
    * Checks signatures. The implementation should cache its results, because the pool verifies a transaction several

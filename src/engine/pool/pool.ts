@@ -227,7 +227,6 @@ export class TransactionPool {
     validateReceived(this.#context, this.#queues, releaseLimit, this.#stepEvents);
     verifyValidated(this.#context, this.#queues, releaseLimit, this.#stepEvents);
     fillReady(this.#context, this.#queues, this.#stepEvents);
-    for (const state of POOL_STATES) this.#observer.gauge('pool_transactions', this.#queues.size(state), { state });
   }
 
   /**
@@ -344,7 +343,7 @@ export class TransactionPool {
    * transfer, the transfer would be invalid, because it lacks the second signature.
    */
   readyForForging(): readonly Transaction[] {
-    return transactionsOf(this.#queues.oldest('ready', this.#context.rules.params.transactionsPerBlockMax));
+    return transactionsOf(this.#queues.first('ready', this.#context.rules.params.transactionsPerBlockMax));
   }
 
   /**
@@ -355,9 +354,9 @@ export class TransactionPool {
   forSharing(limit: number): readonly Transaction[] {
     const { releaseLimit } = this.#limits;
     const shared = [
-      ...this.#queues.oldest('ready', releaseLimit),
-      ...this.#queues.oldest('pending', releaseLimit),
-      ...this.#queues.oldest('verified', limit),
+      ...this.#queues.first('ready', releaseLimit),
+      ...this.#queues.first('pending', releaseLimit),
+      ...this.#queues.first('verified', limit),
     ];
     return transactionsOf(shared.slice(0, limit));
   }

@@ -87,7 +87,7 @@ export class PoolQueues {
   }
 
   /** Returns the first transactions of a queue, at most `count`, in the order in which they entered the queue. */
-  oldest(state: PoolState, count: number): Pooled[] {
+  first(state: PoolState, count: number): Pooled[] {
     const found: Pooled[] = [];
     for (const pooled of this.#queues[state].values()) {
       if (found.length >= count) break;

@@ -19,7 +19,7 @@ export interface StepEvents {
  */
 export function validateReceived(context: PoolContext, queues: PoolQueues, countMax: number, events: StepEvents): void {
   if (queues.isFull('validated')) return;
-  for (const pooled of queues.oldest('received', countMax)) {
+  for (const pooled of queues.first('received', countMax)) {
     const errors = validateAtTip(context, pooled.transaction);
     if (errors.length > 0) drop(queues, pooled, errors, events);
     else queues.move(pooled, 'validated');
@@ -32,7 +32,7 @@ export function validateReceived(context: PoolContext, queues: PoolQueues, count
  */
 export function verifyValidated(context: PoolContext, queues: PoolQueues, countMax: number, events: StepEvents): void {
   if (queues.isFull('verified')) return;
-  for (const pooled of queues.oldest('validated', countMax)) verifyOne(context, queues, pooled, events);
+  for (const pooled of queues.first('validated', countMax)) verifyOne(context, queues, pooled, events);
 }
 
 /**
@@ -74,7 +74,7 @@ export function fillReady(context: PoolContext, queues: PoolQueues, events: Step
   const room = rules.params.transactionsPerBlockMax - queues.size('ready');
   const signed = queues.list('pending').filter(({ group }) => group !== 'pending');
   const signedFirst = signed.reverse().slice(0, Math.max(room, 0));
-  const verified = queues.oldest('verified', room - signedFirst.length);
+  const verified = queues.first('verified', room - signedFirst.length);
 
   const batch = [...queues.list('ready'), ...signedFirst, ...verified].filter((pooled) => {
     const verdict = verifyAtTip(context, pooled.transaction);

@@ -11,12 +11,12 @@ import { sameTexts } from '../index/indexes.ts';
 import type { OverwrittenAccount } from './undo.ts';
 
 /**
- * Maximum number of cached accounts with votes. An account with the maximum number of votes takes about 10 KB, so these
- * accounts take at most 20 MB of memory.
+ * Maximum number of cached accounts with votes. An account with the maximum number of votes takes up to 8 KB, so these
+ * accounts take at most 16 MB of memory.
  */
 export const VOTERS_CACHED_MAX = 2048;
 /**
- * Maximum number of cached accounts without votes. An account without votes takes about 600 bytes. A large commit of an
+ * Maximum number of cached accounts without votes. An account without votes takes up to 700 bytes. A large commit of an
  * import reads or changes about this number of accounts.
  */
 export const ACCOUNTS_CACHED_MAX = 32_768;

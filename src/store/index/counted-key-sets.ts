@@ -17,9 +17,9 @@ import type { CachedBlocks, BlockSizes } from './order-statistic-tree.ts';
 import { BLOCK_SIZES, LeafBlocks, type CachedLeaves } from './leaf-blocks.ts';
 
 /**
- * If more than this number of leaf blocks of a table have unwritten changes, `putSorted` writes these leaf blocks. Up
- * to this number, `putSorted` leaves the changed leaf blocks in memory until the end of the database transaction. For
- * each table, these blocks take up to 12 MB, because a changed leaf block can take three times its packed size in
+ * If more than this number of leaf blocks, of all tables together, have unwritten changes, `putSorted` writes these leaf
+ * blocks. Up to this number, `putSorted` leaves the changed leaf blocks in memory until the end of the database
+ * transaction. These blocks take up to 12 MB, because a changed leaf block can take three times its packed size in
  * memory.
  */
 export const LEAVES_CHANGED_MAX = 512;
@@ -94,7 +94,7 @@ export class CountedKeySets implements KeyValue {
     try {
       return this.#inner.transact((writer) => {
         const result = work(this.#counting(writer));
-        for (const leaves of this.#tables.values()) leaves?.save(writer);
+        this.#save(writer);
         return result;
       });
     } catch (error) {
@@ -147,7 +147,7 @@ export class CountedKeySets implements KeyValue {
         const before = leaves.changes;
         leaves.addSorted(keys);
         const changed = leaves.changes - before;
-        if (leaves.changes > LEAVES_CHANGED_MAX) leaves.save(writer);
+        if (this.#changes() > LEAVES_CHANGED_MAX) this.#save(writer);
         return changed;
       },
       remove: (key) => {
@@ -156,6 +156,17 @@ export class CountedKeySets implements KeyValue {
         else leaves.remove(key);
       },
     };
+  }
+
+  /** Number of leaf blocks with unwritten changes. */
+  #changes(): number {
+    let sum = 0;
+    for (const leaves of this.#tables.values()) sum += leaves?.changes ?? 0;
+    return sum;
+  }
+
+  #save(writer: KeyValueWriter): void {
+    for (const leaves of this.#tables.values()) leaves?.save(writer);
   }
 
   /** Returns the leaf blocks of a counted table; undefined for other tables. */

@@ -112,10 +112,12 @@ const FILTERS: {
 };
 
 function predicatesOf(query: DelegateFilters): readonly DelegatePredicate[] {
-  return (Object.keys(FILTERS) as (keyof DelegateFilters)[]).flatMap((name) => {
+  const predicatesFor = <F extends keyof DelegateFilters>(name: F): readonly DelegatePredicate[] => {
+    const filter: (value: NonNullable<DelegateFilters[F]>) => DelegatePredicate = FILTERS[name];
     const value = query[name];
-    return value === undefined ? [] : [FILTERS[name](value)];
-  });
+    return value === undefined ? [] : [filter(value)];
+  };
+  return (Object.keys(FILTERS) as (keyof DelegateFilters)[]).flatMap((name) => predicatesFor(name));
 }
 
 function pageOf(entries: readonly DelegateEntry[], query: DelegateQuery): Page<DelegateEntry> {

@@ -8,13 +8,13 @@ function pooled(id: string, receivedAtMs = 0): Pooled {
 
 const idsOf = (entries: readonly Pooled[]) => entries.map(({ transaction }) => transaction.id);
 
-test('a queue lists the oldest arrival first', (t) => {
+test('a queue lists its transactions in the order in which they entered it', (t) => {
   const queues = new PoolQueues(10);
   for (const id of ['3', '1', '2']) t.true(queues.add('received', pooled(id)));
   t.deepEqual(idsOf(queues.list('received')), ['3', '1', '2']);
-  t.deepEqual(idsOf(queues.oldest('received', 2)), ['3', '1']);
-  t.deepEqual(queues.oldest('received', 0), []);
-  t.deepEqual(queues.oldest('received', -3), []);
+  t.deepEqual(idsOf(queues.first('received', 2)), ['3', '1']);
+  t.deepEqual(queues.first('received', 0), []);
+  t.deepEqual(queues.first('received', -3), []);
 });
 
 test('an id in any queue is not added again', (t) => {
@@ -35,7 +35,7 @@ test('a full queue accepts nothing from outside while another queue still does',
   t.true(queues.add('verified', pooled('3')));
 });
 
-test('a move makes the transaction the newest arrival and ignores the limit', (t) => {
+test('a move puts the transaction at the end of the queue and ignores the limit', (t) => {
   const queues = new PoolQueues(1);
   queues.add('received', pooled('1', 7));
   queues.add('validated', pooled('2'));
