@@ -1,0 +1,109 @@
+/**
+ * Says which acts of an operator the node must survive. Each rule names the sentence of the guide
+ * (docs/guides/forge.md) or of a decision (docs/decisions) that excludes an act.
+ *
+ * The nodes of one machine share their watermarks, so the node must survive everything that happens on the machine on
+ * which the delegate is at home. If a machine has no watermarks, each of its folders counts as a machine of its own.
+ */
+
+export interface Content {
+  /** Number of moves of the delegate between machines before the operator wrote this content. */
+  era: number;
+  /** Whether the content was exported, and neither restored nor imported into since. */
+  isExported: boolean;
+}
+
+export interface RecordFile {
+  readonly path: string;
+  /** Number of the act that exported the record. */
+  readonly at: number;
+  readonly era: number;
+  /** Whether the export ended, and said that the old node does not sign any more. */
+  readonly isWhole: boolean;
+  /** Number of headers that were signed before the export. */
+  readonly signed: number;
+  /** The domains into which the record was imported, from this file or from a copy of it. */
+  readonly imports: string[];
+  /** Whether an import of this file has ended, and has therefore marked it. */
+  isMarked: boolean;
+}
+
+interface World {
+  readonly home: string;
+  readonly era: number;
+  readonly formerHomes: ReadonlySet<string>;
+  readonly notesSince: ReadonlyMap<string, number>;
+  readonly signed: readonly unknown[];
+}
+
+interface Place {
+  readonly domain: string;
+}
+
+/**
+ * - "If a machine and its signing record are lost, first make sure that the lost machine is off" (guide, "Without the
+ *   record"): when the delegate has moved to another machine without its record, the old folders stay off.
+ * - "Do not start the old folder" (guide, "The node cannot detect every restore"): the same holds for folders of the old
+ *   machine after the record has returned to it. They start again after an import.
+ * - "After the export, the old node refuses to sign for the delegate, even if somebody starts the old node by mistake"
+ *   (guide, "Move to another machine"): this start is therefore permitted.
+ */
+export function mayStart({ era }: World, folder: Content): boolean {
+  return folder.era === era || folder.isExported;
+}
+
+/**
+ * - "Do not start the old folder": a backup from before a move is not restored.
+ * - "To move a delegate, use `bloomery forging export` and `import`. Do not copy the data folder" (guide, "After restoring
+ *   a backup"): a copy of a folder that is in use elsewhere is a case of `mayTakeOver`.
+ */
+export function mayRestore({ home, era }: World, to: Place, copy: Place & Content): boolean {
+  return to.domain === home && copy.domain === home && copy.era === era;
+}
+
+/**
+ * A machine takes over without the record, or with a copy of it. The old machine is then off (`mayStart`).
+ *
+ * - "Do not start the old folder": a machine that had the delegate before has old watermarks, which a copy of an old
+ *   folder would agree with. The record returns to such a machine only by an import.
+ */
+export function mayTakeOver({ home, formerHomes }: World, { domain }: Place): boolean {
+  return domain !== home && !formerHomes.has(domain);
+}
+
+/**
+ * The folders that stay off when a backup replaces the watermarks and one folder of a machine. No sentence excludes these
+ * folders: the guide says that "if the watermarks were restored from a backup, too, the node notices this, and waits".
+ * But a node whose own journal is no copy does not wait, and its journal lacks the headers of the other folder
+ * (`watermarked-journal.test.ts`: "beside a folder that is no copy, a copied watermark counts like none").
+ */
+export function foldersBesideRestoredWatermarks<T extends Place>(folders: readonly T[], restored: T): readonly T[] {
+  return folders.filter((each) => each !== restored && each.domain === restored.domain);
+}
+
+/**
+ * - "First make sure that the lost machine is off": no record comes from an old folder, except from one that was
+ *   exported before: "If you export the signing record of a delegate a second time without an import in between, the
+ *   second file counts as a copy" (guide, "Move to another machine").
+ */
+export function mayExport(world: World, folder: Content): boolean {
+  return mayStart(world, folder);
+}
+
+/**
+ * - "Import the file once, and then delete the file and all copies of it" (guide, "Move to another machine"), and "No
+ *   node can detect that somebody copied the file to another machine before the first import": a file that is not marked
+ *   is imported once, and before the delegate signs again. Two cases are exceptions: a file that an import has marked,
+ *   and a file of an export that was killed or that kept the old node. Both count as copies.
+ * - "If you later import such a copy with the same watermark folder, the import finds the note": on the machine of the
+ *   first import, all files may be imported again, if its watermarks were not restored since.
+ * - "If an import was killed, repeat it": the repetition is permitted on the same machine.
+ */
+export function mayImport(world: World, { domain }: Place, file: RecordFile): boolean {
+  const { home, era, signed, notesSince, formerHomes } = world;
+  const isCopy = !file.isWhole || file.isMarked;
+  const isFresh = file.era === era && file.imports.length === 0 && file.signed === signed.length;
+  if (domain !== home) return isFresh || isCopy;
+  const isNoted = file.imports.every((each) => each === domain) && (notesSince.get(domain) ?? 0) < file.at;
+  return isFresh || isCopy || (isNoted && formerHomes.has(domain));
+}
