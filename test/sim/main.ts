@@ -11,6 +11,7 @@ import { performance } from 'node:perf_hooks';
 import type { Generation } from '../../src/protocol/params.ts';
 import { syncAfterOutage } from './catch-up.ts';
 import { runMutants } from './run-mutants.ts';
+import { runRecords } from './records/many.ts';
 import { runRestores } from './restore-processes.ts';
 import { runSeed, type RunOptions, type RunResult } from './run.ts';
 import { runSeedsInProcesses } from './seed-processes.ts';
@@ -26,6 +27,7 @@ interface Flags {
   readonly jobs: number;
   readonly behind?: number;
   readonly restores?: number;
+  readonly records?: number;
   readonly mutants?: string | true;
   readonly verbose?: boolean;
 }
@@ -44,6 +46,7 @@ const program = new Command('sim')
   .option('--jobs <number>', 'processes that share the seeds', whole, 1)
   .option('--behind <blocks>', 'have a node catch up with so many blocks instead', whole)
   .option('--restores <number>', 'run so many schedules of backups, from the seed on, instead', whole)
+  .option('--records <number>', 'run so many schedules of signing records, from the seed on, instead', whole)
   .option('--mutants [names]', 'plant faults in the node, one at a time, and see whether the suite notices')
   .option('--verbose', 'print the plan of each seed and the number of log lines for each code')
   .parse();
@@ -54,6 +57,7 @@ async function main(flags: Flags): Promise<number> {
   if (flags.mutants !== undefined)
     return runMutants(Math.max(1, flags.jobs), flags.mutants === true ? '' : flags.mutants);
   if (flags.restores !== undefined) return runRestores(flags.seed, flags.restores, flags.jobs);
+  if (flags.records !== undefined) return runRecords(flags.seed, flags.records);
   if (flags.behind !== undefined) return lateNode(flags.behind);
   const [from, to] = flags.seeds ?? [flags.seed, flags.seed];
   const all: RunOptions[] = [];

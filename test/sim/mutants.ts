@@ -337,4 +337,83 @@ export const MUTANTS: readonly Mutant[] = [
     from: 'rules.screenBlock(block, verify);\n                this.#refuseFuture(block);',
     to: '',
   },
+  // ---- moves of the signing record ----------------------------------------------------------------------------------
+  {
+    name: 'a node writes no watermark',
+    file: 'engine/forge/watermarked-journal.js',
+    from: 'this.#watermarks?.write(publicKey, watermarkOf(header, this.#firstBlockId()));',
+    to: ';',
+  },
+  {
+    name: 'a node signs although another node of its machine has signed since',
+    file: 'engine/forge/watermarked-journal.js',
+    from: 'this.#refuseOtherSigner(publicKey);',
+    to: ';',
+  },
+  {
+    name: 'a watermark from a backup counts as the last one',
+    file: 'node/watermark-files.js',
+    from: 'isCopied = !isSameFile(descriptor, entry)',
+    to: 'isCopied = false',
+  },
+  {
+    name: 'a delegate signs in a folder from which its record was exported',
+    file: 'engine/forge/double-forging-guard.js',
+    from: 'if (movedAtS !== void 0) {',
+    to: 'if (false) {',
+  },
+  {
+    name: 'a delegate without a complete record does not wait for finality',
+    file: 'engine/forge/double-forging-guard.js',
+    from: 'if (foreign === void 0 && !this.#isIncomplete(publicKey, last)) return void 0;',
+    to: 'return void 0;',
+  },
+  {
+    name: 'an incomplete last line of the journal stays',
+    file: 'node/journal-content.js',
+    from: 'if (whole.bytes < content.length) writeTruncated(file, whole.bytes);',
+    to: ';',
+  },
+  {
+    name: 'the import of a copy begins no wait',
+    file: 'node/signing-record.js',
+    from: 'const isDoubtful = record.isCopy || journal.isCopied && !isNewest;',
+    to: 'const isDoubtful = false;',
+  },
+  {
+    name: 'an import does not mark the file of the record',
+    file: 'node/record-import.js',
+    from: 'writeInstead(file, textOfRecord({ ...record, isCopy: true }));',
+    to: ';',
+  },
+  {
+    name: 'an export with --keep makes a record that is no copy',
+    file: 'node/record-export.js',
+    from: 'isCopy: isKept || doubt !== ""',
+    to: 'isCopy: doubt !== ""',
+  },
+  {
+    name: 'an export does not end signing',
+    file: 'node/record-export.js',
+    from: 'moveRecord(journal, record);',
+    to: ';',
+  },
+  {
+    name: 'a second export of a record makes no copy',
+    file: 'node/record-export.js',
+    from: 'if (delegates.some((publicKey) => journal.movedAtS(publicKey) !== void 0))',
+    to: 'if (false)',
+  },
+  {
+    name: 'the wait of an adopted record never ends',
+    file: 'node/journal-file.js',
+    from: '{ delegate: publicKey, heldSinceS: 0 }',
+    to: '{ delegate: publicKey, heldSinceS: 9e9 }',
+  },
+  {
+    name: 'a delegate signs a second block for a slot',
+    file: 'protocol/gen3/forge.js',
+    from: 'refuseSecondInSlot(request);',
+    to: ';',
+  },
 ];

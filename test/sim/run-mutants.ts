@@ -43,7 +43,8 @@ const STAGES: readonly { readonly name: string; readonly files: readonly string[
     ],
   },
   { name: 'store', files: ['store/chain/chain-store*'] },
-  { name: 'rules', files: ['protocol/gen3/{bft,blocks,fork-choice,rounds}*', 'protocol/{payout,rounds}*'] },
+  { name: 'records', files: ['sim/scripted/records'] },
+  { name: 'rules', files: ['protocol/gen3/{bft,blocks,forge,fork-choice,rounds}*', 'protocol/{payout,rounds}*'] },
   { name: 'seeds', files: ['sim/scripted/seeds'] },
   { name: 'scripted', files: ['sim/scripted/{partition,bad-branch,time,cheats,behind,rates,restores}'] },
 ];

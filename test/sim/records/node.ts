@@ -35,8 +35,10 @@ export interface Sent {
   readonly chain: HeaderChain;
 }
 
-const FRESH_ID = 2;
+const FIRST_FORGED_HEIGHT = 2;
 const PEERS = 3;
+/** The journal is often rewritten, so that kills also fall into this step. */
+const SPARE_LINES_MAX = 3;
 
 export class ModelNode {
   chain: HeaderChain;
@@ -56,7 +58,7 @@ export class ModelNode {
     const { rules, journalFile, watermarkFolder, nowMs, chain } = options;
     this.#options = options;
     this.chain = chain;
-    this.#file = openJournal(journalFile, { spareLinesMax: 3 });
+    this.#file = openJournal(journalFile, { spareLinesMax: SPARE_LINES_MAX });
     opened(this.#file);
     const { networkIdentifier } = rules.params;
     this.#journal = createSigningJournal(false, {
@@ -65,7 +67,7 @@ export class ModelNode {
         watermarkFolder === undefined ? undefined : new WatermarkFiles(watermarkFolder, networkIdentifier, SILENT),
       observer: SILENT,
       nowS: epochTimeS(nowMs(), rules.params),
-      firstBlockId: () => this.chain.state.header(FRESH_ID)?.id,
+      firstBlockId: () => this.chain.state.header(FIRST_FORGED_HEIGHT)?.id,
     });
     const tip = () => ({ header: this.chain.tip });
     const state = () => this.chain.state as ChainReader;

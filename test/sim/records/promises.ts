@@ -107,3 +107,17 @@ export function mayImport(world: World, { domain }: Place, file: RecordFile): bo
   const isNoted = file.imports.every((each) => each === domain) && (notesSince.get(domain) ?? 0) < file.at;
   return isFresh || isCopy || (isNoted && formerHomes.has(domain));
 }
+
+/**
+ * Whether the operator removes the watermarks of a machine before an import: the delegate was on another machine in the
+ * meantime, and returns with a copy. No sentence asks for this: the guide says that "a node with a copied signing record
+ * waits before it signs". But an import of a copy leaves an old watermark as it is. A folder of this machine that has no
+ * header of the delegate then trusts the watermark after one unused slot (`#recall` in `double-forging-guard.ts`).
+ */
+export function mustRemoveWatermarks(
+  { home, formerHomes }: World,
+  { domain }: Place,
+  { isCopy }: { readonly isCopy: boolean },
+): boolean {
+  return isCopy && domain !== home && formerHomes.has(domain);
+}

@@ -1,6 +1,7 @@
 /** Runs schedules, and shortens a schedule that violates a guarantee. */
 
-import { drawSchedule, type Schedule } from './schedule.ts';
+import { Operator } from './operator.ts';
+import type { Schedule } from './schedule.ts';
 import { RecordsWorld } from './world.ts';
 
 /** In the small network, all waits end within this number of slots. */
@@ -16,11 +17,12 @@ export interface RecordsResult {
 
 export function runSchedule(schedule: Schedule): RecordsResult {
   const world = new RecordsWorld(schedule);
+  const operator = new Operator(world);
   const uninstall = world.files.install();
   try {
     world.begin();
     for (const act of schedule.acts) {
-      world.act(act);
+      operator.act(act);
       if (world.contradiction !== undefined)
         return { signed: world.signed.length, violation: world.contradiction, end: 'contradiction' };
     }
@@ -58,5 +60,3 @@ export function shorten(schedule: Schedule): Schedule {
 export function textOfSchedule({ acts, ...rest }: Schedule): string {
   return [JSON.stringify(rest), ...acts.map((act) => JSON.stringify(act))].join('\n  ');
 }
-
-export { drawSchedule };

@@ -48,7 +48,8 @@ export function drawSchedule(seed: number): Schedule {
   const random = new SeededRandom(`records ${seed}`);
   const machines = random.between(1, 2);
   const skew = (): number => (random.chance(0.5) ? 0 : random.between(-SKEW_MS_MAX, SKEW_MS_MAX));
-  const acts = Array.from({ length: random.between(12, 40) }, () => drawAct(random));
+  const acts: Act[] = [{ do: 'start', folder: 0 }];
+  for (let scenes = random.between(5, 14); scenes > 0; scenes -= 1) acts.push(...drawScene(random));
   return {
     generation: random.chance(0.2) ? 2 : 3,
     machineOf: Array.from({ length: FOLDERS_MAX }, (_, folder) => (folder === 0 ? 0 : random.below(machines))),
@@ -58,26 +59,32 @@ export function drawSchedule(seed: number): Schedule {
   };
 }
 
-function drawAct(random: SeededRandom): Act {
-  const folder = random.below(FOLDERS_MAX);
-  const killed = random.chance(0.25) ? { killAt: Math.ceil(WRITES_MAX * random.fraction() ** 1.5) } : {};
+/** Draws one to four acts. Some of them follow one another, as the acts of an operator do. */
+function drawScene(random: SeededRandom): readonly Act[] {
+  const [folder, other] = [random.below(FOLDERS_MAX), random.below(FOLDERS_MAX)];
+  const killed = () => (random.chance(0.25) ? { killAt: Math.ceil(WRITES_MAX * random.fraction() ** 1.5) } : {});
+  const wait = (): Act => ({ do: 'wait', halfSlots: random.between(1, 24), seed: random.next(), ...killed() });
+  const waits = (): readonly Act[] => (random.chance(0.6) ? [wait()] : []);
+  const startOf = (started: number): readonly Act[] =>
+    random.chance(0.75) ? [{ do: 'start', folder: started, ...killed() }] : [];
+  const importInto = (into: number, file: number): Act => ({ do: 'import', file, folder: into, ...killed() });
   const roll = random.below(100);
-  if (roll < 36) return { do: 'wait', halfSlots: random.between(1, 24), seed: random.next(), ...killed };
-  if (roll < 52) return { do: 'start', folder, ...killed };
-  if (roll < 57) return { do: 'stop', folder };
-  if (roll < 59) return { do: 'pause', folder, halfSlots: random.between(2, 16) };
-  if (roll < 63) return { do: 'connect', folder, isConnected: random.chance(0.6) };
-  if (roll < 69) return { do: 'copy', folder };
-  if (roll < 76)
-    return {
-      do: 'restore',
-      copy: random.below(4),
-      folder,
-      isOver: random.chance(0.5),
-      hasWatermarks: random.chance(0.3),
-    };
-  if (roll < 78) return { do: 'bare', folder, from: random.below(FOLDERS_MAX) };
-  if (roll < 87) return { do: 'export', folder, isKept: random.chance(0.25), ...killed };
-  if (roll < 97) return { do: 'import', file: random.below(4), folder, ...killed };
-  return { do: 'copyFile', file: random.below(4) };
+  if (roll < 20) return [{ do: 'start', folder, ...killed() }, ...waits()];
+  if (roll < 25) return [{ do: 'stop', folder }, ...waits(), ...startOf(other)];
+  if (roll < 28) return [{ do: 'pause', folder, halfSlots: random.between(2, 16) }, wait()];
+  if (roll < 34) return [{ do: 'connect', folder, isConnected: random.chance(0.5) }, wait()];
+  if (roll < 44) return [{ do: 'copy', folder }, ...waits()];
+  if (roll < 60) {
+    const [isOver, hasWatermarks] = [random.chance(0.5), random.chance(0.3)];
+    const restore: Act = { do: 'restore', copy: random.below(3), folder, isOver, hasWatermarks };
+    return [restore, ...startOf(folder), wait()];
+  }
+  if (roll < 64) return [{ do: 'bare', folder, from: other }, ...startOf(folder), wait()];
+  if (roll < 88) {
+    const isKept = random.chance(0.25);
+    const copied: readonly Act[] = random.chance(0.3) ? [{ do: 'copyFile', file: 0 }] : [];
+    const imported = random.chance(0.8) ? [importInto(other, random.below(2))] : [];
+    return [{ do: 'export', folder, isKept, ...killed() }, ...copied, ...imported, ...startOf(other), wait()];
+  }
+  return [importInto(folder, random.below(4)), ...startOf(folder), wait()];
 }
