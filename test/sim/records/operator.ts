@@ -9,16 +9,20 @@ import { epochTimeS } from '../../../src/protocol/slots.ts';
 import { SeededRandom } from '../seeded-random.ts';
 import type { HeaderChain } from './header-chain.ts';
 import {
-  foldersBesideRestoredWatermarks,
+  foldersBesideOldWatermarks,
   mayExport,
   mayImport,
   mayRestore,
   mayTakeOver,
   mustRemoveWatermarks,
+  mustRepeatIfKilled,
   type Content,
 } from './promises.ts';
 import type { Act } from './schedule.ts';
 import { baseChain, RECORDS, type Folder, type RecordsWorld } from './world.ts';
+
+/** The era of a folder that is not started. */
+const NEVER = -1;
 
 interface FolderCopy extends Content {
   readonly domain: string;
@@ -78,9 +82,14 @@ export class Operator {
     if (!act.hasWatermarks || watermarkFolder === undefined || copy.watermarks === undefined) return;
     world.files.put(watermarkFolder, copy.watermarks, act.isOver);
     world.notesSince.set(folder.domain, world.at);
-    for (const each of foldersBesideRestoredWatermarks(world.folders, folder)) {
-      world.stop(each);
-      each.era = -1;
+    this.#leaveOff(foldersBesideOldWatermarks(world.folders, folder));
+  }
+
+  /** The operator stops the nodes of some folders, and starts them again only after an import. */
+  #leaveOff(folders: readonly Folder[]): void {
+    for (const each of folders) {
+      this.#world.stop(each);
+      each.era = NEVER;
     }
   }
 
@@ -99,15 +108,19 @@ export class Operator {
     if (!mayExport(world, folder) || !world.files.copyOf(folder.path).has('forging-journal')) return;
     world.stop(folder);
     const path = `${RECORDS}/${world.at}.json`;
+    let isEmpty = false;
     const isKilled = world.files.killedAt(killAt, () =>
       this.#withJournal(folder, (journal) => {
         const exportedAtS = Math.floor(world.nowMsOf(folder) / 1000);
         const { params } = world.rules;
         const watermarks = world.watermarksOf(folder);
         const { record, endSigning } = prepareExport({ journal, params, watermarks, isKept, exportedAtS });
-        if (record.delegates.length > 0) writeRecord(path, record, endSigning);
+        // The command then refuses the export.
+        isEmpty = record.delegates.length === 0;
+        if (!isEmpty) writeRecord(path, record, endSigning);
       }),
     );
+    if (isEmpty) return;
     const isWhole = !isKilled && !isKept && !folder.isExported;
     world.records.unshift({
       path,
@@ -142,6 +155,8 @@ export class Operator {
       world.files.remove(watermarkFolder);
       world.notesSince.set(folder.domain, world.at);
     }
+    if (record.isCopy && folder.isExported) this.#leaveOff(foldersBesideOldWatermarks(world.folders, folder));
+    const mustRepeat = mustRepeatIfKilled(world, folder);
     if (folder.domain !== world.home) world.moveHome(folder);
     const nowMs = world.nowMsOf(folder);
     const isKilled = world.files.killedAt(killAt, () =>
@@ -160,7 +175,8 @@ export class Operator {
     );
     file.imports.push(folder.domain);
     file.isMarked ||= !isKilled;
-    Object.assign(folder, { chain: folder.chain ?? baseChain, era: world.era, isExported: false });
+    const era = isKilled && mustRepeat ? NEVER : world.era;
+    Object.assign(folder, { chain: folder.chain ?? baseChain, era, isExported: false });
   }
 
   #copyFile(number: number): void {
