@@ -9,7 +9,7 @@ import type { PublicKey } from '../protocol/types.ts';
 import { ImportedRecords, type ImportedRecord } from './imported-records.ts';
 import type { JournalFile } from './journal-file.ts';
 import { writeInstead } from './record-file.ts';
-import { forgetMoves, markAll } from './record-watermarks.ts';
+import { distrustAll, markAll } from './record-watermarks.ts';
 import {
   coversAllOf,
   mayHaveMovedSince,
@@ -87,7 +87,7 @@ export function importRecord({
   const isNew = before === undefined && addNote(imports, record, { into, atS: unixS });
   const { isMarked, isFirst } = record.isCopy ? MARKED_BEFORE : markAsCopy(file, record);
   if (isDoubted || !isNew || !isFirst) {
-    forgetMoves(journal, record, watermarks);
+    distrustAll(journal, record, watermarks);
     return { kind: 'copy', before, waiting: 0, isMarked };
   }
   const isComplete = coversAllOf(journal, record);
@@ -95,7 +95,7 @@ export function importRecord({
     journal.take(whole, isComplete);
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;
-    forgetMoves(journal, record, watermarks);
+    distrustAll(journal, record, watermarks);
     const message = `${error.message}; the record was imported as a copy, so the node waits as if it had no record`;
     throw new ProtocolError(error.code, error.data, message, { cause: error });
   }

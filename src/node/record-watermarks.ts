@@ -32,24 +32,22 @@ export function markAll(
 }
 
 /**
- * Forgets that the delegates of an imported copy have left this machine. The function removes a watermark with this mark:
- * without the mark, the watermark would prove that the journal is complete, and a copy proves the opposite. If the
- * watermark has a newer header than the journal, only the mark is removed, because the delegate must not contradict this
- * header.
+ * Changes the existing watermarks of the delegates of an imported copy: each gets the newest header that the journal or
+ * the watermark has, says no longer that the delegate has left this machine, and counts as a copy (`Watermark.isCopied`).
+ * As an original, it would prove to the folders of this machine that nobody has signed a later header, and a copy proves
+ * the opposite. Without it, these folders would not learn of its header. The next signature makes it an original again.
  */
-export function forgetMoves(
+export function distrustAll(
   journal: JournalFile,
   { delegates }: SigningRecord,
   watermarks: WatermarkFiles | undefined,
 ): void {
   for (const { publicKey } of delegates) {
     const existing = watermarks?.read(publicKey);
-    const isNewer = (existing?.last?.timestamp ?? 0) > (journal.last(publicKey)?.timestamp ?? 0);
-    if (existing?.movedAtS === undefined) continue;
-    if (!isNewer) watermarks?.forget(publicKey);
-    else {
-      const { movedAtS: _, ...header } = existing;
-      watermarks?.write(publicKey, header);
-    }
+    if (existing === undefined) continue;
+    const { movedAtS: _, ...before } = existing;
+    const last = journal.last(publicKey);
+    const isOlder = last !== undefined && (existing.last?.timestamp ?? -1) < last.timestamp;
+    watermarks?.write(publicKey, { ...before, ...(isOlder ? { last } : {}), isCopied: true });
   }
 }

@@ -15,7 +15,7 @@ import type { Observer } from '../ports/observer.ts';
 import type { PublicKey } from '../protocol/types.ts';
 import { makeFolder } from '../store/disk/folder.ts';
 import { identityOf, isSameFile, renewTimeOfChange } from './file-identity.ts';
-import { entriesOf, entryOf, isFileIdentity, learn, lineOf, type Known } from './journal-lines.ts';
+import { entriesOf, entryOf, isFileIdentity, learn, lineOf, type FileIdentity, type Known } from './journal-lines.ts';
 
 /** Value of `forging.watermarkFolder` with which the node stores no watermarks. */
 const NO_WATERMARKS = 'none';
@@ -36,6 +36,9 @@ export function watermarkFolderOf(configured: string, environment: NodeJS.Proces
   const state = environment['XDG_STATE_HOME'];
   return join(state === undefined || state === '' ? join(homedir(), '.local', 'state') : state, 'bloomery', 'signed');
 }
+
+/** The identity in the file of a watermark that counts as a copy. No file has this inode and birth time. */
+const NO_FILE: FileIdentity = { inode: '0', bornNs: '0' };
 
 export class WatermarkFiles implements SigningWatermarks {
   readonly #folder: string;
@@ -94,9 +97,10 @@ export class WatermarkFiles implements SigningWatermarks {
   /**
    * Replaces the whole file, and does not wait for its flush to the disk. A power cut may lose the new content, but the
    * signing journal, which is already on the disk, contains the newest header. The last line has the identity of the new
-   * file. The identity reveals a file that was restored from a backup, as in the fingerprint of a journal.
+   * file. The identity reveals a file that was restored from a backup, as in the fingerprint of a journal. The file of a
+   * watermark that counts as a copy has the identity of no file.
    */
-  write(publicKey: PublicKey, { last, movedAtS, firstBlockId }: Watermark): void {
+  write(publicKey: PublicKey, { last, movedAtS, firstBlockId, isCopied }: Watermark): void {
     const file = this.#file(publicKey);
     const known = {
       ...(firstBlockId === undefined ? {} : { firstBlockId }),
@@ -108,18 +112,14 @@ export class WatermarkFiles implements SigningWatermarks {
       makeFolder(this.#folder, 0o700);
       // On some file systems, the reported birth time changes when the file changes. On such a file system, every
       // watermark would look like a copy, so the watermark gets no identity.
-      if (!replaceFile(file, (descriptor) => Buffer.concat([lines, lineOf(identityOf(descriptor))])))
+      const identify = isCopied === true ? () => NO_FILE : identityOf;
+      if (!replaceFile(file, (descriptor) => Buffer.concat([lines, lineOf(identify(descriptor))])) && isCopied !== true)
         replaceFile(file, () => lines);
       this.#failing.delete(publicKey);
     } catch (error) {
       this.#logFailure('written', publicKey, error);
       this.#remove(file);
     }
-  }
-
-  /** Removes the watermark of a delegate. */
-  forget(publicKey: PublicKey): void {
-    this.#remove(this.#file(publicKey));
   }
 
   /**

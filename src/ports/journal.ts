@@ -118,8 +118,8 @@ export interface Watermark {
    */
   readonly firstBlockId?: string;
   /**
-   * True if the stored watermark may be a copy of another one, or an earlier state of this one. The delegate may then
-   * have signed later headers. `SigningWatermarks.write` ignores this member.
+   * True if the stored watermark may be a copy of another one, or an earlier state of this one, or was written as such.
+   * The delegate may then have signed later headers.
    */
   readonly isCopied?: true;
 }

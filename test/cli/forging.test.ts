@@ -434,8 +434,31 @@ test.serial('the import of a record of another delegate does not change a copied
   t.true(watermarks.read(A)?.isCopied);
   t.is((await run('import', 'record.json', 'data')).code, 0);
   t.true(watermarks.read(A)?.isCopied);
-  t.is(watermarks.read(B)?.isCopied, undefined);
 });
+
+test.serial(
+  'after the import of a copy, no folder of the machine trusts the watermark until the next signature',
+  async (t) => {
+    const here = machine(t);
+    const { folder, watermarks, withNode, run } = here;
+    const newer = { ...HEADER, blockId: '60', height: 60, timestamp: 600 };
+    withNode('one', (journal) => journal.record(A, HEADER));
+    const own = watermarks.read(A);
+    if (own === undefined) throw new Error('the signature has written a watermark');
+    withNode('two', (journal) => journal.record(A, newer));
+    await run('export', 'kept.json', 'two', '--keep');
+    for (const marked of [own, { ...own, movedAtS: 77 }]) {
+      watermarks.write(A, marked);
+      cpSync(join(folder, 'kept.json'), join(folder, 'again.json'));
+      await run('import', 'again.json', 'one');
+      t.like(watermarks.read(A), { last: newer, isCopied: true, movedAtS: undefined });
+      withNode('bare', (journal) => t.is(journal.recalled(A), undefined));
+      t.false(maySign(here, 'one'));
+    }
+    withNode('one', (journal) => journal.record(A, { ...newer, blockId: '61', height: 61, timestamp: 9_000_000 }));
+    t.is(watermarks.read(A)?.isCopied, undefined);
+  },
+);
 
 test.serial('a second export that is imported back lets the delegate sign here again, after a wait', async (t) => {
   const { withNode, run } = machine(t);
@@ -872,7 +895,7 @@ test.serial(
       fs.fsyncSync = fsyncSync;
       syncBuiltinESMExports();
       rmSync(join(folder, 'signed'), { recursive: true });
-    t.false(maySign(here, 'into'), happens);
+      t.false(maySign(here, 'into'), happens);
       t.regex(readFileSync(file, 'utf8'), /"isCopy": true/);
     }
   },

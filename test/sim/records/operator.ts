@@ -14,7 +14,6 @@ import {
   mayImport,
   mayRestore,
   mayTakeOver,
-  mustRemoveWatermarks,
   mustRepeatIfKilled,
   type Content,
 } from './promises.ts';
@@ -151,11 +150,6 @@ export class Operator {
     }
     world.stop(folder);
     const watermarkFolder = world.watermarkFolderOf(folder);
-    if (watermarkFolder !== undefined && mustRemoveWatermarks(world, folder, record)) {
-      world.files.remove(watermarkFolder);
-      world.notesSince.set(folder.domain, world.at);
-    }
-    if (record.isCopy && folder.isExported) this.#leaveOff(foldersBesideOldWatermarks(world.folders, folder));
     const mustRepeat = mustRepeatIfKilled(world, folder);
     if (folder.domain !== world.home) world.moveHome(folder);
     const nowMs = world.nowMsOf(folder);

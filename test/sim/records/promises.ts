@@ -72,14 +72,11 @@ export function mayTakeOver({ home, formerHomes }: World, { domain }: Place): bo
 }
 
 /**
- * The folders that stay off when a backup replaces the watermarks and one folder of a machine, or when an exported folder
- * imports a copy. No sentence excludes these folders, so these are known gaps:
+ * The folders that stay off when a backup replaces the watermarks and one folder of a machine.
  *
- * - The guide says that "if the watermarks were restored from a backup, too, the node notices this, and waits". But a
- *   node whose own journal is no copy does not wait, and its journal lacks the headers of the other folder
- *   (`watermarked-journal.test.ts`: "beside a folder that is no copy, a copied watermark counts like none").
- * - The import of a copy removes a watermark that says that the delegate was exported (`forgetMoves`). Another folder of
- *   the machine, which waits since an earlier time, then does not learn of the last header in this watermark.
+ * - "If a backup has replaced the watermarks, start only the folder that the backup has replaced, too" (guide, "The node
+ *   cannot detect every restore"): a folder whose own journal is no copy does not wait, and its journal lacks the headers
+ *   that the replaced folder has signed.
  */
 export function foldersBesideOldWatermarks<T extends Place>(folders: readonly T[], folder: T): readonly T[] {
   return folders.filter((each) => each !== folder && each.domain === folder.domain);
@@ -111,20 +108,6 @@ export function mayImport(world: World, { domain }: Place, file: RecordFile): bo
   // The delegate has not left this machine since the export, or the machine has the note of the first import.
   const isKnownHere = file.imports.length === 0 ? file.era === era : file.imports.every((each) => each === domain);
   return isFresh || isCopy || (isKnownHere && (notesSince.get(domain) ?? 0) < file.at);
-}
-
-/**
- * Whether the operator removes the watermarks of a machine before an import: the delegate was on another machine in the
- * meantime, and returns with a copy. No sentence asks for this: the guide says that "a node with a copied signing record
- * waits before it signs". But an import of a copy leaves an old watermark as it is. A folder of this machine that has no
- * header of the delegate then trusts the watermark after one unused slot (`#recall` in `double-forging-guard.ts`).
- */
-export function mustRemoveWatermarks(
-  { home, formerHomes }: World,
-  { domain }: Place,
-  { isCopy }: { readonly isCopy: boolean },
-): boolean {
-  return isCopy && domain !== home && formerHomes.has(domain);
 }
 
 /**
