@@ -30,6 +30,7 @@ import {
   learn,
   lineOf,
   NOT_MOVED,
+  outsideEntriesOf,
   type Entry,
   type FileIdentity,
   type Known,
@@ -179,7 +180,8 @@ class FileJournal implements JournalFile {
   }
 
   last(publicKey: PublicKey): SignedHeader | undefined {
-    return this.#known.get(publicKey)?.last;
+    const { last, outside } = this.#known.get(publicKey) ?? {};
+    return outside?.last ?? last;
   }
 
   heldSinceS(publicKey: PublicKey): number | undefined {
@@ -191,7 +193,13 @@ class FileJournal implements JournalFile {
   }
 
   movedAtS(publicKey: PublicKey): number | undefined {
-    return this.#known.get(publicKey)?.movedAtS;
+    const { movedAtS, outside } = this.#known.get(publicKey) ?? {};
+    return movedAtS ?? outside?.movedAtS;
+  }
+
+  own(publicKey: PublicKey): Pick<Watermark, 'last' | 'movedAtS'> {
+    const { last, movedAtS } = this.#known.get(publicKey) ?? {};
+    return { ...(last === undefined ? {} : { last }), ...(movedAtS === undefined ? {} : { movedAtS }) };
   }
 
   delegates(): readonly PublicKey[] {
@@ -220,12 +228,8 @@ class FileJournal implements JournalFile {
     this.#write(holdEntry(publicKey, sinceS, isCopy));
   }
 
-  copyFrom(publicKey: PublicKey, { last, movedAtS }: Pick<Watermark, 'last' | 'movedAtS'>): void {
-    // A line with a header ends a move, so the line with the move is the last one.
-    this.#write(
-      ...(last === undefined ? [] : [entryWith(publicKey, last)]),
-      ...(movedAtS === undefined ? [] : [{ delegate: publicKey, movedAtS }]),
-    );
+  copyFrom(publicKey: PublicKey, watermark: Pick<Watermark, 'last' | 'movedAtS'>): void {
+    this.#write(...outsideEntriesOf(publicKey, watermark));
   }
 
   move(publicKeys: readonly PublicKey[], atS: number): void {

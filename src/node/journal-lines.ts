@@ -32,17 +32,27 @@ export interface Known {
   readonly isCopy?: true;
   /** Unix time in whole seconds at which the delegate moved to another node. */
   readonly movedAtS?: number;
+  /**
+   * The header and the move of a watermark that was newer than the journal. The node did not write them itself, so they do
+   * not count with `riskDoubleForging`. A later signed header replaces them.
+   */
+  readonly outside?: Pick<Known, 'last' | 'movedAtS'>;
   /** Id of block 2 of the chain for which the header `last` was signed. Only watermarks have this member. */
   readonly firstBlockId?: string;
 }
 
 export type Entry = DelegateEntry | FileIdentity;
 
+/** Mark of a line with the header or the move of a watermark (`Known.outside`). Earlier versions ignore the mark. */
+interface FromOutside {
+  readonly isOutside?: true;
+}
+
 export type DelegateEntry =
-  | (SignedHeader & { readonly delegate: PublicKey })
+  | (SignedHeader & { readonly delegate: PublicKey } & FromOutside)
   | { readonly delegate: PublicKey; readonly heldSinceS: number; readonly isCopy?: true }
   /** `NOT_MOVED` instead of a time says that the delegate has returned. */
-  | { readonly delegate: PublicKey; readonly movedAtS: number }
+  | ({ readonly delegate: PublicKey; readonly movedAtS: number } & FromOutside)
   | { readonly delegate: PublicKey; readonly firstBlockId: string };
 
 /** Value of `movedAtS` in a line that ends an earlier move of the delegate. */
@@ -60,26 +70,49 @@ export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void 
     const { isCopy: _, ...rest } = before;
     known.set(entry.delegate, { ...rest, heldSinceS, ...(isCopy === true ? { isCopy } : {}) });
   } else if ('firstBlockId' in entry) known.set(entry.delegate, { ...before, firstBlockId: entry.firstBlockId });
+  else if (entry.isOutside === true) known.set(entry.delegate, { ...before, outside: outsideWith(before, entry) });
   else {
-    const { movedAtS: _, ...rest } = before;
+    const { movedAtS: _, outside: __, ...rest } = before;
     if ('movedAtS' in entry) {
       const move = entry.movedAtS === NOT_MOVED ? {} : { movedAtS: entry.movedAtS };
       known.set(entry.delegate, { ...rest, ...move });
     } else {
-      const { delegate, ...last } = entry;
+      const { delegate, isOutside: ___, ...last } = entry;
       known.set(delegate, { ...rest, last });
     }
   }
 }
 
+/** The line with the header comes before the line with the move, so the header replaces an earlier move. */
+function outsideWith(
+  { outside }: Known,
+  entry: (SignedHeader | { readonly movedAtS: number }) & { readonly delegate: PublicKey } & FromOutside,
+): Pick<Known, 'last' | 'movedAtS'> {
+  if ('movedAtS' in entry) return { ...outside, movedAtS: entry.movedAtS };
+  const { delegate: _, isOutside: __, ...last } = entry;
+  return { last };
+}
+
 /** Returns the shortest list of lines from which `learn` makes the given object `known`. */
 export function entriesOf(delegate: PublicKey, known: Known): readonly DelegateEntry[] {
-  const { last, heldSinceS, isCopy, movedAtS, firstBlockId } = known;
+  const { last, heldSinceS, isCopy, movedAtS, outside, firstBlockId } = known;
   return [
     ...(firstBlockId === undefined ? [] : [{ delegate, firstBlockId }]),
     ...(last === undefined ? [] : [entryWith(delegate, last)]),
     ...(heldSinceS === undefined ? [] : [holdEntry(delegate, heldSinceS, isCopy === true)]),
     ...(movedAtS === undefined ? [] : [{ delegate, movedAtS }]),
+    ...(outside === undefined ? [] : outsideEntriesOf(delegate, outside)),
+  ];
+}
+
+/** Returns the lines with the header and the move of a watermark. */
+export function outsideEntriesOf(
+  delegate: PublicKey,
+  { last, movedAtS }: Pick<Known, 'last' | 'movedAtS'>,
+): readonly DelegateEntry[] {
+  return [
+    ...(last === undefined ? [] : [{ ...entryWith(delegate, last), isOutside: true as const }]),
+    ...(movedAtS === undefined ? [] : [{ delegate, movedAtS, isOutside: true as const }]),
   ];
 }
 
@@ -87,7 +120,7 @@ export function holdEntry(delegate: PublicKey, heldSinceS: number, isCopy: boole
   return { delegate, heldSinceS, ...(isCopy ? { isCopy } : {}) };
 }
 
-export function entryWith(delegate: PublicKey, header: SignedHeader): DelegateEntry {
+export function entryWith(delegate: PublicKey, header: SignedHeader): SignedHeader & { readonly delegate: PublicKey } {
   return {
     delegate,
     blockId: header.blockId,

@@ -64,10 +64,7 @@ function doubtAbout(journal: JournalFile, watermarks: WatermarkFiles | undefined
     const watermark = watermarks?.read(publicKey);
     return watermark !== undefined && isLater(watermark, journal.last(publicKey));
   });
-  // For a delegate with a header, the record itself says that the header may not be the last one.
-  const isCopy = delegates.some((publicKey) => journal.last(publicKey) === undefined && journal.isCopyFor(publicKey));
-  if (journal.isCopied || isBehind || isCopy)
-    return `; the file here was copied or restored and may lack lines; ${wait}`;
+  if (journal.isCopied || isBehind) return `; the file here was copied or restored and may lack lines; ${wait}`;
   const isMarkCopied = delegates.some((publicKey) => watermarks?.read(publicKey)?.isCopied === true);
   return isMarkCopied ? `; the watermarks were copied or restored, so the file here may be, too; ${wait}` : '';
 }

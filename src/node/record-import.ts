@@ -12,8 +12,10 @@ import { writeInstead } from './record-file.ts';
 import { distrustAll, markAll } from './record-watermarks.ts';
 import {
   coversAllOf,
+  idOfRecord,
   mayHaveMovedSince,
   knowsAllOf,
+  recordOfText,
   takenOf,
   textOfRecord,
   waitingAmong,
@@ -141,10 +143,13 @@ interface Marking {
 
 const MARKED_BEFORE: Marking = { isMarked: true, isFirst: false };
 const NOT_MARKED: Marking = { isMarked: false, isFirst: true };
+/** Number of digits of the id of a record in the name of the file that claims it. */
+const CLAIM_DIGITS = 16;
 
 /**
  * Replaces the record in the file by the same record, marked as a copy (`isCopy`). Of several imports at one moment, also
- * on several machines with a shared folder, only the one that creates the file `<file>.import` is the first import.
+ * on several machines with a shared folder, only the one that creates the file `<file>.<id>.import` is the first import.
+ * The id is that of the record, so the file of a killed import does not hinder another record.
  *
  * @returns `NOT_MARKED` when the record came from the standard input, a pipe or a device, or when the file cannot be
  *   written
@@ -153,7 +158,7 @@ function markAsCopy(file: string, record: SigningRecord): Marking {
   let claim: string | undefined;
   try {
     if (file === '-' || !statSync(file).isFile()) return NOT_MARKED;
-    const path = `${realpathSync(file)}.import`;
+    const path = `${realpathSync(file)}.${idOfRecord(record).slice(0, CLAIM_DIGITS)}.import`;
     try {
       closeSync(openSync(path, 'wx', 0o600));
       claim = path;
@@ -161,11 +166,13 @@ function markAsCopy(file: string, record: SigningRecord): Marking {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
     // Another import may have marked the file since this process has read it.
-    const isFirst = claim !== undefined && readFileSync(file, 'utf8') === textOfRecord(record);
+    const isFirst = claim !== undefined && !recordOfText(readFileSync(file, 'utf8'), file).isCopy;
     writeInstead(file, textOfRecord({ ...record, isCopy: true }));
     return { isMarked: true, isFirst };
-  } catch {
-    return NOT_MARKED;
+  } catch (error) {
+    // Somebody has moved or changed the file since this process has read it, and may import it elsewhere.
+    const isGone = (error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof ProtocolError;
+    return isGone ? { isMarked: false, isFirst: false } : NOT_MARKED;
   } finally {
     if (claim !== undefined) rmSync(claim, { force: true });
   }

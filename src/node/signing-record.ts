@@ -36,6 +36,8 @@ interface DelegateRecord {
    * contain.
    */
   readonly heldSinceS?: number;
+  /** True if the exporting node has no header of the delegate, and has `heldSinceS` from a copy (`isCopyFor`). */
+  readonly isCopy?: true;
 }
 
 const FORMAT = 'bloomery signing record 1';
@@ -54,7 +56,13 @@ export function recordOf(
   const delegates = journal.delegates().map((publicKey): DelegateRecord => {
     const last = journal.last(publicKey);
     const heldSinceS = journal.heldSinceS(publicKey);
-    return { publicKey, ...(last === undefined ? {} : { last }), ...(heldSinceS === undefined ? {} : { heldSinceS }) };
+    const isCopy = last === undefined && journal.isCopyFor(publicKey);
+    return {
+      publicKey,
+      ...(last === undefined ? {} : { last }),
+      ...(heldSinceS === undefined ? {} : { heldSinceS }),
+      ...(isCopy ? { isCopy } : {}),
+    };
   });
   return { networkIdentifier, exportedAtS, isCopy, delegates };
 }
@@ -96,15 +104,16 @@ export function knowsAllOf(journal: JournalFile, { delegates }: SigningRecord): 
  * exported. The other node may sign for the delegate.
  */
 export function mayHaveMovedSince(journal: JournalFile, { delegates, exportedAtS }: SigningRecord): boolean {
-  return delegates.some(({ publicKey, last }) => {
+  const moves = delegates.flatMap(({ publicKey, last }) => {
     const movedAtS = journal.movedAtS(publicKey);
-    if (movedAtS === undefined) return false;
     const known = journal.last(publicKey)?.timestamp ?? -1;
-    const recorded = last?.timestamp ?? -1;
-    // If the headers are the same, two different times cannot show which export was later, because they can come from
-    // the clocks of two machines. With the same time, the record is that of the move itself.
-    return known > recorded || (known === recorded && movedAtS !== exportedAtS);
+    return movedAtS === undefined ? [] : [{ movedAtS, newerByS: (last?.timestamp ?? -1) - known }];
   });
+  // The record has a newer header of a delegate than the export of this time, so it was made after that export. If all
+  // headers are the same, two different times cannot show which export was later, because they can come from the clocks
+  // of two machines. With the same time, the record is that of the move itself.
+  const earlier = new Set([exportedAtS, ...moves.filter(({ newerByS }) => newerByS > 0).map((move) => move.movedAtS)]);
+  return moves.some(({ movedAtS, newerByS }) => newerByS < 0 || !earlier.has(movedAtS));
 }
 
 export function textOfRecord(record: SigningRecord): string {
@@ -187,7 +196,7 @@ export function takenOf(journal: JournalFile, record: SigningRecord, nowS: numbe
       heldSinceS: isDoubtful
         ? Math.max(holdAfter(last, nowS), heldSinceS, journal.heldSinceS(publicKey) ?? 0)
         : unknownBeforeS,
-      isCopy: isDoubtful || (!isNewest && journal.isCopyFor(publicKey)),
+      isCopy: isDoubtful || delegate.isCopy === true || (!isNewest && journal.isCopyFor(publicKey)),
     };
   });
 }
@@ -227,24 +236,27 @@ function mergedHeader(one: SignedHeader | undefined, other: SignedHeader | undef
 
 function isDelegateRecord(value: unknown): value is DelegateRecord {
   if (typeof value !== 'object' || value === null) return false;
-  const { publicKey, last, heldSinceS } = value as Partial<DelegateRecord>;
+  const { publicKey, last, heldSinceS, isCopy } = value as Partial<DelegateRecord>;
   return (
     typeof publicKey === 'string' &&
     isCanonicalHex(publicKey, 32) &&
     (last === undefined || isSignedHeader(last)) &&
     (heldSinceS === undefined || Number.isSafeInteger(heldSinceS)) &&
+    (isCopy === undefined || isCopy) &&
     (last !== undefined || heldSinceS !== undefined)
   );
 }
 
 /** Checksum of the members of a record in a fixed order, regardless of their order in the file. */
 function checksumOf({ networkIdentifier, exportedAtS, isCopy, delegates }: SigningRecord): string {
-  const parts = delegates.map(({ publicKey, last, heldSinceS }) => [
+  const parts = delegates.map(({ publicKey, last, heldSinceS, isCopy: isOfCopy }) => [
     publicKey,
     last === undefined
       ? null
       : [last.blockId, last.height, last.timestamp, last.maxHeightPrevoted, last.maxHeightPreviouslyForged],
     heldSinceS ?? null,
+    // A record without such a delegate has the checksum of earlier versions.
+    ...(isOfCopy === true ? [isOfCopy] : []),
   ]);
   return sha256Hex(utf8(JSON.stringify([FORMAT, networkIdentifier, exportedAtS, isCopy, parts])));
 }

@@ -8,7 +8,7 @@
 
 import { closeSync, fsync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { messageOf } from '../primitives/errors.ts';
 import type { SigningWatermarks, Watermark } from '../ports/journal.ts';
 import type { Observer } from '../ports/observer.ts';
@@ -33,8 +33,9 @@ const IDENTIFIER_DIGITS = 16;
 export function watermarkFolderOf(configured: string, environment: NodeJS.ProcessEnv): string | undefined {
   if (configured === NO_WATERMARKS) return undefined;
   if (configured !== '') return configured;
-  const state = environment['XDG_STATE_HOME'];
-  return join(state === undefined || state === '' ? join(homedir(), '.local', 'state') : state, 'bloomery', 'signed');
+  const state = environment['XDG_STATE_HOME'] ?? '';
+  // The XDG base directory specification says that a relative path is invalid, and must be ignored.
+  return join(isAbsolute(state) ? state : join(homedir(), '.local', 'state'), 'bloomery', 'signed');
 }
 
 /** The identity in the file of a watermark that counts as a copy. No file has this inode and birth time. */

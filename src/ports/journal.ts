@@ -93,10 +93,12 @@ export interface FolderJournal extends SigningJournal {
    */
   readonly isCopied: boolean;
   /**
-   * Stores the header and the move of a newer watermark. A wait of the delegate does not end. The entries are on disk
-   * when this method returns.
+   * Stores the header and the move of a newer watermark, which `last` and `movedAtS` then return. A wait of the delegate
+   * does not end. The entries are on disk when this method returns.
    */
   copyFrom(publicKey: PublicKey, watermark: Pick<Watermark, 'last' | 'movedAtS'>): void;
+  /** Returns the last header and the move without those that came from a watermark (`copyFrom`). */
+  own(publicKey: PublicKey): Pick<Watermark, 'last' | 'movedAtS'>;
   /**
    * Stores the identity of the file, so that a later start of the node can detect a copy of the file. The identity is
    * on disk when this method returns.

@@ -61,6 +61,11 @@ export class MemorySigningJournal implements FolderJournal {
     if (last !== undefined) this.record(publicKey, last);
   }
 
+  own(publicKey: PublicKey): Pick<Watermark, 'last'> {
+    const last = this.last(publicKey);
+    return last === undefined ? {} : { last };
+  }
+
   delegates(): readonly PublicKey[] {
     return [...new Set([...this.#last.keys(), ...this.#heldSinceS.keys()])];
   }

@@ -21,7 +21,7 @@ import { WatermarkedJournal } from '../../src/engine/forge/watermarked-journal.t
 import { findNetworkDirectory, loadNetwork } from '../../src/config/network.ts';
 import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
 import { ImportedRecords } from '../../src/node/imported-records.ts';
-import { recordOfText, textOfRecord } from '../../src/node/signing-record.ts';
+import { idOfRecord, recordOfText, textOfRecord } from '../../src/node/signing-record.ts';
 import { WatermarkFiles } from '../../src/node/watermark-files.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
@@ -795,14 +795,25 @@ test.serial('an old record does not undo a later export of the folder', async (t
   t.false(maySign(here, 'into'));
 });
 
-test.serial('an export of a delegate without a header that came from a copy is marked as a copy', async (t) => {
-  const { withNode, run, isCopy } = machine(t);
+test.serial('a record says which of its delegates came from a copy, and is otherwise whole', async (t) => {
+  const { folder, withNode, run, isCopy } = machine(t);
   withNode('from', (journal) => journal.hold(A, 300));
   await run('export', 'kept.json', 'from', '--keep');
   await run('import', 'kept.json', 'into');
-  withNode('into', (journal) => t.true(journal.isCopyFor(A)));
+  withNode('into', (journal) => {
+    t.true(journal.isCopyFor(A));
+    journal.record(B, HEADER);
+  });
+  rmSync(join(folder, 'signed'), { recursive: true });
   await run('export', 'next.json', 'into');
-  t.true(isCopy('next.json'));
+  t.false(isCopy('next.json'));
+  const damaged = readFileSync(join(folder, 'next.json'), 'utf8').replace(/,\s+"isCopy": true(?=\s+\})/, '');
+  t.throws(() => recordOfText(damaged, 'damaged.json'), { message: /its checksum does not match/ });
+  await run('import', 'next.json', 'third');
+  withNode('third', (journal) => {
+    t.true(journal.isCopyFor(A));
+    t.deepEqual([journal.isCopyFor(B), journal.heldSinceS(B)], [false, 0]);
+  });
 });
 
 test.serial('the import of a copy ends FORGING_MOVED, although the watermark has a newer header', async (t) => {
@@ -873,19 +884,21 @@ test.serial('with equal headers, a record of another export counts as a copy wha
 test.serial(
   'of two imports of one file with different watermarks, the one that claims the file later is a copy',
   async (t) => {
-    for (const happens of ['marks', 'marked'] as const) {
+    for (const happens of ['marks', 'marked', 'gone'] as const) {
       const here = machine(t);
       const { folder, withNode, run } = here;
       withNode('from', (journal) => journal.record(A, HEADER));
       await run('export', 'record.json', 'from');
       const file = join(folder, 'record.json');
       const other = { ...recordOfText(readFileSync(file, 'utf8'), file), isCopy: true };
+      const claim = `${file}.${idOfRecord(other).slice(0, 16)}.import`;
       // The other process marks the file after this one has read it, or is about to mark the file.
       const { fsyncSync } = fs;
       let calls = 0;
       fs.fsyncSync = (descriptor) => {
         calls += 1;
-        if (calls === 1) writeFileSync(happens === 'marks' ? `${file}.import` : file, textOfRecord(other));
+        if (calls === 1 && happens === 'gone') rmSync(file);
+        else if (calls === 1) writeFileSync(happens === 'marks' ? claim : file, textOfRecord(other));
         fsyncSync(descriptor);
       };
       syncBuiltinESMExports();
@@ -896,10 +909,45 @@ test.serial(
       syncBuiltinESMExports();
       rmSync(join(folder, 'signed'), { recursive: true });
       t.false(maySign(here, 'into'), happens);
-      t.regex(readFileSync(file, 'utf8'), /"isCopy": true/);
+      if (happens !== 'gone') t.regex(readFileSync(file, 'utf8'), /"isCopy": true/);
     }
   },
 );
+
+test.serial('a file that was formatted, or lies beside an interrupted import, is a first import', async (t) => {
+  const here = machine(t);
+  const { folder, withNode, run } = here;
+  withNode('from', (journal) => journal.record(A, HEADER));
+  await run('export', 'record.json', 'from');
+  const file = join(folder, 'record.json');
+  const record = recordOfText(readFileSync(file, 'utf8'), file);
+  writeFileSync(file, JSON.stringify(JSON.parse(readFileSync(file, 'utf8'))));
+  const earlier = idOfRecord({ ...record, exportedAtS: record.exportedAtS - 1 });
+  writeFileSync(`${file}.${earlier.slice(0, 16)}.import`, '');
+  t.regex((await run('import', 'record.json', 'into')).stdout, /this node may sign for them now/);
+  t.true(maySign(here, 'into'));
+});
+
+test.serial('a record that returns is whole, although one of its delegates has never signed', async (t) => {
+  const here = machine(t);
+  const { folder, withNode, run, isCopy } = here;
+  withNode('one', (journal) => {
+    journal.record(A, HEADER);
+    journal.hold(B, 300);
+  });
+  await run('export', 'there.json', 'one');
+  await run('import', 'there.json', 'two');
+  withNode('two', (journal) => journal.record(A, { ...HEADER, blockId: '60', height: 60, timestamp: 600 }));
+  await run('export', 'back.json', 'two');
+  // The times of the two exports are equal in this test, but not on two machines.
+  const back = recordOfText(readFileSync(join(folder, 'back.json'), 'utf8'), 'back.json');
+  writeFileSync(join(folder, 'back.json'), textOfRecord({ ...back, exportedAtS: back.exportedAtS - 60 }));
+  rmSync(join(folder, 'signed'), { recursive: true });
+  t.regex((await run('import', 'back.json', 'one')).stdout, /; it may lack signatures of 1 of them, so/);
+  t.true(maySign(here, 'one'));
+  await run('export', 'next.json', 'one');
+  t.false(isCopy('next.json'));
+});
 
 test.serial('an import says that a watermark of a later export prevents signing', async (t) => {
   const here = machine(t);

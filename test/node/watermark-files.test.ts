@@ -150,6 +150,7 @@ test('a watermark that could not be updated is removed, because it would be too 
 test("watermarks are in the user's state folder unless another folder, or none, is configured", (t) => {
   t.is(watermarkFolderOf('', {}), join(homedir(), '.local/state/bloomery/signed'));
   t.is(watermarkFolderOf('', { XDG_STATE_HOME: '/state' }), '/state/bloomery/signed');
+  t.is(watermarkFolderOf('', { XDG_STATE_HOME: 'state' }), join(homedir(), '.local/state/bloomery/signed'));
   t.is(watermarkFolderOf('/elsewhere', { XDG_STATE_HOME: '/state' }), '/elsewhere');
   t.is(watermarkFolderOf('none', {}), undefined);
 });

@@ -255,8 +255,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a newer watermark is ignored',
     file: 'engine/forge/watermarked-journal.js',
-    from: 'if (watermark !== void 0 && isLater(watermark, last) && !isMoveKnown) {',
-    to: 'if (false) {',
+    from: 'if (isRestored) this.#restore(',
+    to: 'if (false) this.#restore(',
   },
   {
     name: 'a copied journal counts as whole',
@@ -413,7 +413,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a delegate signs a second block for a slot',
     file: 'protocol/gen3/forge.js',
-    from: 'refuseSecondInSlot(request);',
-    to: ';',
+    from: 'slotAt(previous.timestamp, params) === slot ?',
+    to: 'false ?',
   },
 ];

@@ -336,6 +336,11 @@ export class MemoryJournal implements FolderJournal {
     else this.copies.delete(publicKey);
   }
 
+  own(publicKey: PublicKey): Pick<Watermark, 'last' | 'movedAtS'> {
+    const [last, movedAtS] = [this.last(publicKey), this.moved.get(publicKey)];
+    return { ...(last === undefined ? {} : { last }), ...(movedAtS === undefined ? {} : { movedAtS }) };
+  }
+
   copyFrom(publicKey: PublicKey, { last, movedAtS }: Pick<Watermark, 'last' | 'movedAtS'>): void {
     if (last !== undefined) this.#add(publicKey, last);
     if (movedAtS !== undefined) this.moved.set(publicKey, movedAtS);
@@ -375,5 +380,9 @@ export class MemoryWatermarks implements SigningWatermarks {
 
   write(publicKey: PublicKey, watermark: Watermark): void {
     this.#all.set(publicKey, watermark);
+  }
+
+  remove(publicKey: PublicKey): void {
+    this.#all.delete(publicKey);
   }
 }

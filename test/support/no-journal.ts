@@ -14,6 +14,7 @@ export const NO_JOURNAL: FolderJournal = {
   delegates: () => [],
   isCopied: false,
   copyFrom: () => undefined,
+  own: () => ({}),
   recordFileIdentity: () => undefined,
   close: () => undefined,
 };

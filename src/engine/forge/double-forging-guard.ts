@@ -217,7 +217,8 @@ export class DoubleForgingGuard {
       const reason = `${ahead} peers have a longer chain, and this node has only the genesis block`;
       return { code: 'FORGING_OLD_TIP', reason };
     }
-    return tipCheck.isTipSurelyNewest() ? undefined : this.#watch(publicKey, slot);
+    const isKnown = tipCheck.isTipSurelyNewest() && !this.#dependencies.journal.isCopyFor(publicKey);
+    return isKnown ? undefined : this.#watch(publicKey, slot);
   }
 
   #watch(publicKey: PublicKey, slot: number): Waiting | undefined {

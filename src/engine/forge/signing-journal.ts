@@ -34,18 +34,17 @@ export function journalIgnoringWatermarks(
   watermarks: SigningWatermarks | undefined,
   firstBlockId: () => string | undefined,
 ): SigningJournal {
-  if (watermarks === undefined) return journal;
   return {
-    last: (publicKey) => journal.last(publicKey),
+    last: (publicKey) => journal.own(publicKey).last,
     heldSinceS: (publicKey) => journal.heldSinceS(publicKey),
     isCopyFor: (publicKey) => journal.isCopyFor(publicKey),
-    movedAtS: (publicKey) => journal.movedAtS(publicKey),
+    movedAtS: (publicKey) => journal.own(publicKey).movedAtS,
     outside: (publicKey) => journal.outside(publicKey),
     recalled: (publicKey) => journal.recalled(publicKey),
     adopt: (publicKey, header) => journal.adopt(publicKey, header),
     record: (publicKey: PublicKey, header: SignedHeader) => {
       journal.record(publicKey, header);
-      if (watermarks.read(publicKey) !== undefined) watermarks.write(publicKey, watermarkOf(header, firstBlockId()));
+      if (watermarks?.read(publicKey) !== undefined) watermarks.write(publicKey, watermarkOf(header, firstBlockId()));
     },
     hold: (publicKey, sinceS, isCopy) => journal.hold(publicKey, sinceS, isCopy),
     close: () => journal.close(),

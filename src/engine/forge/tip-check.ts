@@ -47,7 +47,7 @@ export interface PeerTips {
 
 export interface TipCheckDependencies {
   readonly chain: Pick<Chain, 'rules' | 'tip' | 'currentSlot' | 'nowS' | 'listen'> & { readonly state: StateReader };
-  readonly journal: Pick<SigningJournal, 'last' | 'outside'>;
+  readonly journal: Pick<SigningJournal, 'last' | 'outside' | 'isCopyFor'>;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Whether forging of a delegate is enabled on this node. */
   readonly isEnabled: (publicKey: PublicKey) => boolean;
@@ -164,7 +164,7 @@ export class TipCheck {
       const owner = forgers[(first + ahead) % activeDelegates];
       if (owner === undefined || !isEnabled(owner)) return false;
       const outside = journal.outside(owner);
-      const isNew = outside === 'unknown' && journal.last(owner) === undefined;
+      const isNew = outside === 'unknown' && journal.last(owner) === undefined && !journal.isCopyFor(owner);
       if (outside !== 'agrees' && !isNew) return false;
     }
     return true;

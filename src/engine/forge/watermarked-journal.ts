@@ -48,12 +48,15 @@ export class WatermarkedJournal implements SigningJournal {
     this.#journal = journal;
     this.#firstBlockId = firstBlockId;
     this.#watermarks = watermarks;
-    // If the watermark of a delegate of the journal is up to date, the delegates of the journal have signed on this
-    // machine. A delegate without a watermark and without a header in the journal has then signed nothing. A copied
-    // watermark does not prove this, because the folder may be older than the signature.
-    const isOfThisMachine = journal
-      .delegates()
-      .some((delegate) => journal.last(delegate) !== undefined && this.outside(delegate) !== 'unknown');
+    // If the watermark of a delegate of the journal is up to date, the delegates of the journal sign on this machine. A
+    // delegate without a watermark and without a header in the journal has then signed nothing. A copied watermark does
+    // not prove this, because the folder may be older than the signature, and neither does one of a delegate that has
+    // left this machine.
+    const isOfThisMachine = journal.delegates().some((delegate) => {
+      const { isCopied, movedAtS } = watermarks?.read(delegate) ?? {};
+      const isPresent = journal.last(delegate) !== undefined && this.outside(delegate) !== 'unknown';
+      return isPresent && isCopied !== true && movedAtS === undefined;
+    });
     for (const delegate of journal.delegates()) {
       const watermark = this.#readWatermark(delegate);
       if (journal.movedAtS(delegate) !== undefined) continue;
@@ -64,7 +67,7 @@ export class WatermarkedJournal implements SigningJournal {
         this.#isSignedElsewhere(delegate, watermark) ||
         (journal.isCopied && this.outside(delegate) === 'unknown' && !(isOfThisMachine && last === undefined))
       ) {
-        this.#holdAnew(delegate, nowS);
+        this.#holdAnew(delegate, nowS, last ?? watermark?.last);
         const message = 'the signing journal is a copy or may lack signatures: the node waits as if it had no journal';
         observer.log('warn', 'FORGING_FOLDER_COPIED', message, { delegate });
       }
@@ -121,7 +124,8 @@ export class WatermarkedJournal implements SigningJournal {
 
   hold(publicKey: PublicKey, sinceS: number, isCopy = false): void {
     const watermark = this.#readWatermark(publicKey);
-    this.#journal.hold(publicKey, sinceS, isCopy || this.#isSignedElsewhere(publicKey, watermark));
+    const isElsewhere = this.#isSignedElsewhere(publicKey, watermark);
+    this.#journal.hold(publicKey, isElsewhere ? holdAfter(watermark?.last, sinceS) : sinceS, isCopy || isElsewhere);
   }
 
   close(): void {

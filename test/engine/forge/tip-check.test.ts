@@ -24,11 +24,16 @@ function node(peerTips: PeerTips, signedBeyond: number) {
     ...{ rules, state: maker.state, tip: { header: tip }, listen: () => undefined, nowS: () => now.s },
     currentSlot: () => Math.floor(now.s / blockTimeS),
   };
+  const setUp = { isCopy: false, areAllEnabled: false };
   const tipCheck = new TipCheck({
     chain,
-    journal: { ...NO_JOURNAL, last: (key) => (signedBeyond > 0 && key === publicKey ? last : undefined) },
+    journal: {
+      ...NO_JOURNAL,
+      last: (key) => (signedBeyond > 0 && key === publicKey ? last : undefined),
+      isCopyFor: () => setUp.isCopy,
+    },
     clock: { nowMs: () => epochMs + now.s * 1000 },
-    isEnabled: (key) => key === publicKey,
+    isEnabled: (key) => setUp.areAllEnabled || key === publicKey,
     peerTips: () => peerTips,
   });
   const waitARound = (): void => {
@@ -37,7 +42,7 @@ function node(peerTips: PeerTips, signedBeyond: number) {
       tipCheck.tick();
     }
   };
-  return { tipCheck, waitARound };
+  return { tipCheck, waitARound, setUp };
 }
 
 for (const [what, peerTips, signedBeyond, safe] of [
@@ -58,6 +63,13 @@ for (const [what, peerTips, signedBeyond, safe] of [
     t.regex(tipCheck.doubt()?.reason ?? '', new RegExp(`${safe.source}; if .*--risk-double-forging`));
   });
 }
+
+for (const isCopy of [false, true])
+  test(`a delegate without a header ${isCopy ? 'from a copy may have' : 'has'} signed nothing above the tip`, (t) => {
+    const { tipCheck, setUp } = node(NOBODY, 0);
+    Object.assign(setUp, { isCopy, areAllEnabled: true });
+    t.is(tipCheck.isTipSurelyNewest(), !isCopy);
+  });
 
 test('the log of a node with lost blocks names no unsafe flag before its known peers have answered', (t) => {
   const { tipCheck, waitARound } = node(NOBODY, 5);

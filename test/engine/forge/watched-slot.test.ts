@@ -140,6 +140,26 @@ for (const generation of [2, 3] as const) {
     t.not(codeOf(guard.clearance(publicKey, slot + 101)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
   });
 
+  test(`generation ${generation}: a copied record leaves one slot unused although the chain has only its genesis block`, (t) => {
+    const { rules, network } = new ChainMaker(makeNetwork({ generation }));
+    const { params } = network;
+    const store = chainStoreOver(new MemoryKeyValue(), { codec: rules.codec, params }, 'test');
+    openGenesis(store, rules, network.genesis);
+    const tip = store.tip();
+    if (tip === undefined) throw new Error('the store has the genesis block');
+    const [publicKey = ''] = rules.forgers(store, 2);
+    for (const isCopy of [false, true]) {
+      const guard = new DoubleForgingGuard({
+        chain: { ...{ rules, state: store, tip: { header: tip } }, currentSlot: () => 101, nowS: () => 1010 },
+        journal: { ...NO_JOURNAL, heldSinceS: () => 0, isCopyFor: () => isCopy },
+        tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true },
+        riskDoubleForging: false,
+      });
+      const code = codeOf(guard.clearance(publicKey, 101));
+      t.is(code === 'FORGING_WAITS_FOR_EMPTY_SLOT', isCopy, code);
+    }
+  });
+
   test(`generation ${generation}: a copy leaves one slot unused although the block of the other node is old`, (t) => {
     const { maker, rules, params, store, first } = chainOfTwo(generation);
     const publicKey = first.generatorPublicKey;

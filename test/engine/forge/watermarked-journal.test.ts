@@ -1,12 +1,15 @@
 /** Tests the signing journal together with the watermarks, which are stored outside the folder of the journal. */
 
+import { join } from 'node:path';
 import test from 'ava';
 import { createSigningJournal, journalIgnoringWatermarks } from '../../../src/engine/forge/signing-journal.ts';
 import { WatermarkedJournal } from '../../../src/engine/forge/watermarked-journal.ts';
-import type { Watermark } from '../../../src/ports/journal.ts';
+import { openJournal } from '../../../src/node/journal-file.ts';
+import type { SigningJournal, Watermark } from '../../../src/ports/journal.ts';
 import { SILENT, type Observer } from '../../../src/ports/observer.ts';
 import type { SignedHeader } from '../../../src/protocol/rules.ts';
 import { MemoryJournal, MemoryWatermarks } from '../../sim/node.ts';
+import { temporaryFolder } from '../../support/network-folder.ts';
 
 const A = 'aa'.repeat(32);
 const NOW_S = 5000;
@@ -124,6 +127,16 @@ test('each start of a delegate without a header treats the watermark in the same
   }
 });
 
+test('the wait of a delegate without a header is after the header of its watermark, although the clock is behind', (t) => {
+  const { signing, watermarks } = start([], { last: header(9), movedAtS: 77 });
+  signing.hold(A, 20);
+  t.deepEqual([signing.heldSinceS(A), signing.isCopyFor(A)], [91, true]);
+  const journal = new MemoryJournal();
+  journal.hold(A, 10);
+  const options = { journal, watermarks, observer: SILENT, nowS: 20, firstBlockId: () => '2000' };
+  t.is(new WatermarkedJournal(options).heldSinceS(A), 91);
+});
+
 test('a copied folder begins a wait of its own for a delegate without a header', (t) => {
   const B = 'bb'.repeat(32);
   for (const [marked, isCopy] of [
@@ -132,6 +145,8 @@ test('a copied folder begins a wait of its own for a delegate without a header',
     [{ last: header(1) }, true],
     [{ last: header(2) }, false],
     [{ last: header(7) }, false],
+    [{ last: header(7), isCopied: true as const }, true],
+    [{ last: header(2), movedAtS: 77 }, true],
   ] as const) {
     const journal = new MemoryJournal();
     journal.record(B, header(2));
@@ -246,6 +261,36 @@ test('a copied folder whose delegates were handed over stays marked so, with and
     const options = { journal, watermarks, observer: SILENT, firstBlockId: () => '2000' };
     t.is(new WatermarkedJournal({ ...options, nowS: NOW_S }).movedAtS(A), 77);
     t.is(new WatermarkedJournal({ ...options, nowS: NOW_S + 100 }).movedAtS(A), 77);
+  }
+});
+
+test('a node that signs by its folder alone ignores what the folder has from a watermark', (t) => {
+  for (const marked of [{ last: header(7) }, { last: header(7), movedAtS: 77 }]) {
+    const file = join(temporaryFolder(t), 'journal');
+    const watermarks = new MemoryWatermarks();
+    const opened = (isRisky: boolean, work: (signing: SigningJournal) => void): void => {
+      const journal = openJournal(file, { spareLinesMax: 0 });
+      const options = { journal, watermarks, observer: SILENT, nowS: NOW_S, firstBlockId: () => '2000' };
+      try {
+        work(createSigningJournal(isRisky, options));
+      } finally {
+        journal.close();
+      }
+    };
+    opened(true, (signing) => signing.record(A, header(2)));
+    watermarks.write(A, marked);
+    opened(false, (signing) => t.deepEqual([signing.last(A), signing.movedAtS(A)], [header(7), marked.movedAtS]));
+    // Each of these lines lets the journal write the file again with only the newest values.
+    opened(true, (signing) => {
+      for (let height = 1; height < 4; height += 1) signing.record('bb'.repeat(32), header(height));
+    });
+    watermarks.remove(A);
+    opened(false, (signing) => t.deepEqual([signing.last(A), signing.movedAtS(A)], [header(7), marked.movedAtS]));
+    opened(true, (signing) => {
+      t.deepEqual([signing.last(A), signing.movedAtS(A)], [header(2), undefined]);
+      signing.record(A, header(3));
+    });
+    opened(false, (signing) => t.deepEqual([signing.last(A), signing.movedAtS(A)], [header(3), undefined]));
   }
 });
 

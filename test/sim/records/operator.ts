@@ -128,7 +128,6 @@ export class Operator {
       isWhole,
       signed: world.signed.length,
       imports: [],
-      isMarked: false,
     });
     if (!isKilled && !isKept) folder.isExported = true;
   }
@@ -136,7 +135,7 @@ export class Operator {
   #import(folder: Folder, number: number, killAt = Infinity): void {
     const world = this.#world;
     const file = world.records[number % Math.max(1, world.records.length)];
-    if (file === undefined || !mayImport(world, folder, file)) return;
+    if (file === undefined) return;
     const name = file.path.slice(RECORDS.length + 1);
     const text = world.files.copyOf(RECORDS).get(name)?.toString('utf8');
     if (text === undefined) return;
@@ -148,6 +147,7 @@ export class Operator {
       if (error instanceof ProtocolError && !file.isWhole) return;
       throw error;
     }
+    if (!mayImport(world, folder, file, record)) return;
     world.stop(folder);
     const watermarkFolder = world.watermarkFolderOf(folder);
     const mustRepeat = mustRepeatIfKilled(world, folder);
@@ -168,7 +168,6 @@ export class Operator {
       ),
     );
     file.imports.push(folder.domain);
-    file.isMarked ||= !isKilled;
     const era = isKilled && mustRepeat ? NEVER : world.era;
     Object.assign(folder, { chain: folder.chain ?? baseChain, era, isExported: false });
   }

@@ -24,8 +24,6 @@ export interface RecordFile {
   readonly signed: number;
   /** The domains into which the record was imported, from this file or from a copy of it. */
   readonly imports: string[];
-  /** Whether an import of this file has ended, and has therefore marked it. */
-  isMarked: boolean;
 }
 
 interface World {
@@ -94,15 +92,18 @@ export function mayExport(world: World, folder: Content): boolean {
 /**
  * - "Import the file once, and then delete the file and all copies of it" (guide, "Move to another machine"), and "No
  *   node can detect that somebody copied the file to another machine before the first import": a file that is not marked
- *   is imported once, and before the delegate signs again. Two cases are exceptions: a file that an import has marked,
- *   and a file of an export that was killed or that kept the old node. Both count as copies.
+ *   is imported once, and before the delegate signs again. A record that says that it is a copy is an exception.
  * - "If you later import such a copy with the same watermark folder, the import finds the note": on the machine of the
  *   first import, all files may be imported again, if its watermarks were not restored since.
  * - "If an import was killed, repeat it": the repetition is permitted on the same machine.
  */
-export function mayImport(world: World, { domain }: Place, file: RecordFile): boolean {
+export function mayImport(
+  world: World,
+  { domain }: Place,
+  file: RecordFile,
+  { isCopy }: { readonly isCopy: boolean },
+): boolean {
   const { home, era, signed, notesSince } = world;
-  const isCopy = !file.isWhole || file.isMarked;
   const isFresh = file.era === era && file.imports.length === 0 && file.signed === signed.length;
   if (domain !== home) return isFresh || isCopy;
   // The delegate has not left this machine since the export, or the machine has the note of the first import.
