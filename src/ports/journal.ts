@@ -56,7 +56,7 @@ export interface SigningJournal {
   /**
    * Returns the header in the delegate's watermark. Returns undefined if this journal has a header of the delegate, or
    * if there is no watermark with a header. Also returns undefined if the watermark says that the delegate was handed
-   * over to another node.
+   * over to another node, or counts as a copy.
    */
   recalled(publicKey: PublicKey): RecalledHeader | undefined;
   /**

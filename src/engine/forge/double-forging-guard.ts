@@ -126,8 +126,34 @@ export class DoubleForgingGuard {
     }
     const over = this.#handOver(publicKey);
     if (over?.ready === false) return { granted: false, ...this.#handOverWaiting(publicKey, over) };
-    const { journal } = this.#dependencies;
-    return { granted: true, previouslyForged: over === undefined ? journal.last(publicKey) : over.previouslyForged };
+    if (over !== undefined) return { granted: true, previouslyForged: over.previouslyForged };
+    const { journal, riskDoubleForging } = this.#dependencies;
+    return riskDoubleForging
+      ? this.#clearanceAtRisk(publicKey)
+      : { granted: true, previouslyForged: journal.last(publicKey) };
+  }
+
+  /**
+   * With `riskDoubleForging`, the journal may lack headers of blocks that are on the chain, for example in a folder that
+   * `bloomery backup` made. The rules refuse a block that contradicts a block of its delegate on the chain, so the header
+   * also follows the newest one of these blocks.
+   */
+  #clearanceAtRisk(publicKey: PublicKey): Clearance {
+    const last = this.#dependencies.journal.last(publicKey);
+    const newest = this.#foreignHeader(publicKey);
+    if (newest === 'unknown') return { granted: false, ...SEARCHING };
+    if (newest === undefined) return { granted: true, previouslyForged: last };
+    const { id, height, timestamp, maxHeightPrevoted, maxHeightPreviouslyForged } = newest;
+    const previouslyForged: SignedHeader = {
+      ...{ blockId: id, height, timestamp },
+      maxHeightPrevoted: Math.max(maxHeightPrevoted, last?.maxHeightPrevoted ?? 0),
+      maxHeightPreviouslyForged: Math.max(
+        maxHeightPreviouslyForged,
+        last?.maxHeightPreviouslyForged ?? 0,
+        last?.height ?? 0,
+      ),
+    };
+    return { granted: true, previouslyForged };
   }
 
   /** Returns the reason why a delegate does not sign at present; undefined if the delegate may sign. */

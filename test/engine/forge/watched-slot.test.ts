@@ -188,6 +188,32 @@ for (const generation of [2, 3] as const) {
   });
 }
 
+test('with riskDoubleForging, a header also follows the blocks of its delegate on the chain', (t) => {
+  const { rules, params, store, first: tip } = chainOfTwo(3);
+  const publicKey = tip.generatorPublicKey;
+  const slot = slotAt(tip.timestamp, params) + 101;
+  const previousOf = (journalLast: SignedHeader | undefined): SignedHeader | undefined => {
+    const guard = new DoubleForgingGuard({
+      chain: {
+        ...{ rules, state: store, tip: { header: tip } },
+        ...{ currentSlot: () => slot, nowS: () => slot * params.blockTimeS },
+      },
+      journal: { ...NO_JOURNAL, last: () => journalLast },
+      tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => false },
+      riskDoubleForging: true,
+    });
+    const clearance = guard.clearance(publicKey, slot);
+    return clearance.granted ? clearance.previouslyForged : undefined;
+  };
+  t.like(previousOf(undefined), { blockId: tip.id, height: 2 });
+  t.like(previousOf({ ...last, timestamp: tip.timestamp - 1, height: 9, maxHeightPrevoted: 7 }), {
+    ...{ blockId: tip.id, height: 2 },
+    ...{ maxHeightPreviouslyForged: 9, maxHeightPrevoted: 7 },
+  });
+  const newer = { ...last, timestamp: tip.timestamp + 1 };
+  t.deepEqual(previousOf(newer), newer);
+});
+
 function codeOf(clearance: Clearance): string {
   return clearance.granted ? 'granted' : clearance.code;
 }
