@@ -27,6 +27,8 @@ export interface Version {
    * if the node has no chain yet.
    */
   readonly etag: string | undefined;
+  /** The headers with the block and the ETag, as alternating names and values. */
+  readonly headers: readonly string[];
 }
 
 export interface EnvelopeAnswer {
@@ -40,9 +42,30 @@ export interface EnvelopeAnswer {
  *
  * @param isOfChain true if the answer depends only on the request and the chain
  */
-export function versionOf(api: NodeApi, isOfChain: boolean): Version {
-  const position = positionOf(api);
-  return { position, etag: position !== undefined && isOfChain ? etagOf(position, api.identity.build) : undefined };
+export type CurrentVersion = (isOfChain: boolean) => Version;
+
+/** The function makes the versions, and their headers, only once for each tip. */
+export function createCurrentVersion(api: NodeApi): CurrentVersion {
+  let position = positionOf(api);
+  let [ofChain, ofOther] = versionsAt(position, api);
+  return (isOfChain) => {
+    if (api.chain.tip()?.id !== position?.id) {
+      position = positionOf(api);
+      [ofChain, ofOther] = versionsAt(position, api);
+    }
+    return isOfChain ? ofChain : ofOther;
+  };
+}
+
+function versionsAt(position: ReadPosition | undefined, { identity }: NodeApi): [Version, Version] {
+  const etag = position === undefined ? undefined : etagOf(position, identity.build);
+  return [versionWith(position, etag), versionWith(position, undefined)];
+}
+
+/** @param etag undefined if `position` is undefined */
+function versionWith(position: ReadPosition | undefined, etag: string | undefined): Version {
+  const ofBlock = position === undefined ? [] : [HEIGHT_HEADER, String(position.height), BLOCK_ID_HEADER, position.id];
+  return { position, etag, headers: etag === undefined ? ofBlock : [...ofBlock, 'ETag', etag] };
 }
 
 /** @returns the 304 answer for a client that already has this version; otherwise undefined */
@@ -63,26 +86,23 @@ export function askHandler(
   api: NodeApi,
   route: EnvelopeRoute,
   request: CheckedRequest,
-  { position, etag }: Version,
+  version: Version,
 ): EnvelopeAnswer | Promise<EnvelopeAnswer> {
   const answerOf = ({ meta, data, height = 0 }: Reply): EnvelopeAnswer => ({
     body: Buffer.from(JSON.stringify({ meta, data, links: {} }), 'utf8'),
-    version: {
-      // `position` was read before the handler ran. If the chain has grown since then, the data may show a height above
-      // the height of `position`. The answer must then state a position at this greater height or above. The client may
-      // later require the stated height from another node (`minHeight`), and must not get data that are older than the
-      // data of this answer.
-      position: position !== undefined && position.height < height ? positionOf(api) : position,
-      etag: position?.id === api.chain.tip()?.id ? etag : undefined,
-    },
+    version: versionAfter(api, version, height),
   });
   const reply = route.handle(api, request);
   return reply instanceof Promise ? reply.then(answerOf) : answerOf(reply);
 }
 
-/** Returns the headers of a version, as alternating names and values. */
-export function positionHeaders({ position, etag }: Version): readonly string[] {
-  if (position === undefined) return [];
-  const headers = [HEIGHT_HEADER, String(position.height), BLOCK_ID_HEADER, position.id];
-  return etag === undefined ? headers : [...headers, 'ETag', etag];
+/** Returns the version of an answer that a handler has made. */
+function versionAfter(api: NodeApi, before: Version, height: number): Version {
+  const { position } = before;
+  if (position?.id === api.chain.tip()?.id) return before;
+  // The position was read before the handler ran. The chain has grown since then, so the data may show a height above
+  // the height of the position. The answer must then state a position at this greater height or above. The client may
+  // later require the stated height from another node (`minHeight`), and must not get data that are older than the data
+  // of this answer.
+  return versionWith(position !== undefined && position.height < height ? positionOf(api) : position, undefined);
 }

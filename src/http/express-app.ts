@@ -25,7 +25,7 @@ import { BODY_BYTES_MAX } from './admission/limits.ts';
 import type { ResponseCache } from './response-cache.ts';
 import { createCorsHeaders } from './cors-headers.ts';
 import type { HttpDialect } from './dialect.ts';
-import { askHandler, positionHeaders, unchangedSince, versionOf } from './envelope.ts';
+import { askHandler, createCurrentVersion, unchangedSince } from './envelope.ts';
 import type { EventClient, EventHub } from './events/hub.ts';
 import type { HttpOptions } from './options.ts';
 import { heightAhead, internalError, malformedBody, pageNotFound, Problem, problemOf } from './problems.ts';
@@ -161,6 +161,7 @@ function byPath(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]>
 }
 
 function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, parts: AppParts): RequestHandler {
+  const currentVersion = createCurrentVersion(api);
   return async (request, response) => {
     const route = routeFor(request.method, routes, parts.dialect.strict);
     // At this point, `route` is undefined only for a preflight request (OPTIONS). The CORS step answers preflight
@@ -178,13 +179,13 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
       for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
       send(response, status, body, route.contentType);
     } else {
-      const version = versionOf(api, route.isOfChain === true);
+      const version = currentVersion(route.isOfChain === true);
       // The position headers name the block whose state the answer shows. They are set before the handler runs, because
       // a refusal of the handler (such as 404) also needs them.
-      setHeaders(response, positionHeaders({ position: version.position, etag: undefined }));
+      setHeaders(response, currentVersion(false).headers);
       const answer =
         unchangedSince(version, request.headers['if-none-match']) ?? (await askHandler(api, route, checked, version));
-      setHeaders(response, positionHeaders(answer.version));
+      setHeaders(response, answer.version.headers);
       if (answer.body === undefined) return void response.status(304).end();
       sendBytes(response, 200, answer.body, PLAIN_JSON);
       // The response cache stores only bodies. The answer is therefore not stored if it has the header

@@ -28,7 +28,7 @@ import type { NodeApi } from '../ports/node-api.ts';
 import type { Allowance } from './admission/allowance.ts';
 import type { ResponseCache } from './response-cache.ts';
 import type { HttpDialect } from './dialect.ts';
-import { askHandler, type EnvelopeAnswer, positionHeaders, unchangedSince, versionOf } from './envelope.ts';
+import { askHandler, createCurrentVersion, type EnvelopeAnswer, unchangedSince } from './envelope.ts';
 import type { HttpOptions } from './options.ts';
 import { parseQuery, queryTextOf } from './query.ts';
 import { rateHeaders } from './rate-limit.ts';
@@ -67,6 +67,7 @@ export function createFastPath(
   // above 0, all requests therefore take the slow path.
   const isEnabled = typeof origin === 'string' && options.limits.delayAfter === 0;
   const routes = routesByPath(dialect, options);
+  const currentVersion = createCurrentVersion(api);
   const fixed = fixedHeaders(origin);
   /**
    * Answers of the present iteration of the event loop. Equal requests in one iteration get the same answer, unless the
@@ -77,7 +78,7 @@ export function createFastPath(
   /** @param isCompressed true when the body is compressed with gzip */
   const send = (response: ServerResponse, allowance: Allowance, answer: EnvelopeAnswer, isCompressed = false): void => {
     const { body, version } = answer;
-    const headers = [...rateHeaders(allowance, dialect.strict), ...positionHeaders(version)];
+    const headers = [...rateHeaders(allowance, dialect.strict), ...version.headers];
     if (body === undefined) {
       response.writeHead(304, [...fixed, ...headers]);
       response.end();
@@ -107,7 +108,7 @@ export function createFastPath(
     const checked = route && checkedBy(route, target);
     if (route === undefined || checked === undefined) return false;
     const startedMs = performance.now();
-    const version = versionOf(api, route.isOfChain === true);
+    const version = currentVersion(route.isOfChain === true);
     const unchanged = unchangedSince(version, headers['if-none-match']);
     if (unchanged !== undefined) {
       send(response, allowance, unchanged);
@@ -145,7 +146,7 @@ export function createFastPath(
     const cached = responseCache.find(target);
     if (cached === undefined) return !acceptsGzip && answerFromRoute(request, response, allowance, takeSlowPath);
     options.observer.count('http_cache_hits_total');
-    const version = versionOf(api, true);
+    const version = currentVersion(true);
     const unchanged = unchangedSince(version, request.headers['if-none-match']);
     const gzipped = acceptsGzip && unchanged === undefined ? cached.gzipped() : undefined;
     send(response, allowance, unchanged ?? { body: gzipped ?? cached.plain, version }, gzipped !== undefined);
