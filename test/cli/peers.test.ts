@@ -41,6 +41,13 @@ test.serial('a verdict that only a newer node knows is printed as the node sent 
   t.is(stdout, '20.0.0.3:5000          resting?[2J: too slow\n');
 });
 
+test.serial('a member that the node does not send is printed as a question mark', async (t) => {
+  const { code: _, since: __, ...bare } = DROPPED;
+  const node = await nodeAnswering(t, { '/node/peers?limit=100': { data: [bare] } });
+  const { stdout } = await runCli(['peers', '--node', node]);
+  t.is(stdout, '20.0.0.3:5000          dropped at ?, code ?: Evicted\n');
+});
+
 test.serial(
   'each peer is printed on one line with its verdict, and its text cannot control the terminal',
   async (t) => {

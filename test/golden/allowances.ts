@@ -18,36 +18,42 @@ export const ALLOWANCES: readonly Allowance[] = [
   { reason: 'Who forges next depends on the time.', url: /\/forgers/, path: /^data\.\d+\./ },
   {
     reason: 'Both generations send the union of the fields of both.',
+    isExtendedOnly: true,
     url: /\/delegates/,
     path: /^data\.\d+\.(vote|voteWeight|rank)$/,
     kind: 'added',
   },
   {
     reason: 'Both generations send the union of the fields of both.',
+    isExtendedOnly: true,
     url: /\/accounts/,
     path: /^data\.\d+\.delegate\.(vote|voteWeight|rank)$/,
     kind: 'added',
   },
   {
     reason: 'Both generations send the union of the fields of both.',
+    isExtendedOnly: true,
     url: /\/node\/(status|constants)/,
     path: /^data\.(broadhash|consensus|loaded|networkHeight|transactions|chainMaxHeightFinalized|nethash|nonce|networkId)$/,
     kind: 'added',
   },
   {
     reason: 'Both generations send the union of the fields of both.',
+    isExtendedOnly: true,
     url: /\/transactions/,
     path: /^data\.\d+\.(amount|recipientId|recipientPublicKey|senderSecondPublicKey|ready|receivedAt|signSignature)$/,
     kind: 'added',
   },
   {
     reason: 'Both generations send the union of the fields of both.',
+    isExtendedOnly: true,
     url: /\/peers/,
     path: /^data\.\d+\.(broadhash|nonce|networkId)$/,
     kind: 'added',
   },
   {
     reason: "Each generation takes the other's parameters as well.",
+    isExtendedOnly: true,
     url: /^\/api\/transactions\?recipientPublicKey=/,
     path: /^(answer|errors|message|meta|data|links)/,
   },
@@ -59,12 +65,14 @@ export const ALLOWANCES: readonly Allowance[] = [
   },
   {
     reason: 'Each node says which network it is of; the recorded ones had no name for theirs.',
+    isExtendedOnly: true,
     url: /\/node\/constants/,
     path: /^data\.networkName$/,
     kind: 'added',
   },
   {
     reason: 'A node sends the length of a slot; the recorded nodes did not.',
+    isExtendedOnly: true,
     url: /\/node\/constants/,
     path: /^data\.blockTime$/,
     kind: 'added',
@@ -90,11 +98,13 @@ export const STRICT_ALLOWANCES: readonly Allowance[] = [
 const ALL_CASE_ALLOWANCES: readonly Allowance[] = [
   {
     reason: "Each generation takes the other's names of sorts as well.",
+    isExtendedOnly: true,
     url: /\/delegates\?sort=(rank|voteWeight):/,
     path: /^(status|body)/,
   },
   {
     reason: "Each generation takes the other's spelling of the state of peers as well.",
+    isExtendedOnly: true,
     url: /\/peers\?state=/,
     path: /^(status|body)/,
   },
@@ -105,6 +115,7 @@ const ALL_CASE_ALLOWANCES: readonly Allowance[] = [
   },
   {
     reason: "Each generation takes the other's parameters as well.",
+    isExtendedOnly: true,
     url: /\/transactions\?recipientPublicKey=/,
     path: /^(status|body)/,
   },
@@ -149,11 +160,13 @@ export const CASE_ALLOWANCES: readonly Allowance[] = [
   ...ALL_CASE_ALLOWANCES,
   {
     reason: 'Each node says at its root where everything is, where the recorded ones have no such page.',
+    isExtendedOnly: true,
     url: /^\/api\/?$/,
     path: /^(status|headers|body)/,
   },
   {
     reason: 'Each node leaves out figures that say 0 for no limit.',
+    isExtendedOnly: true,
     path: /^headers\.x-ratelimit-(limit|remaining)$/,
     kind: 'missing',
   },
@@ -168,7 +181,6 @@ function inBody(allowance: Allowance): Allowance {
   return { ...allowance, path: new RegExp(allowance.path.source.replace('^', '^body\\.')) };
 }
 
-/** Whether an allowance also applies to the strict dialect, which neither combines the generations nor adds members. */
-function isOfStrictDialect({ reason }: Allowance): boolean {
-  return !/^(Both generations|Each generation|Each node)/.test(reason);
+function isOfStrictDialect({ isExtendedOnly }: Allowance): boolean {
+  return isExtendedOnly !== true;
 }

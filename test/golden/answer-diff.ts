@@ -30,6 +30,8 @@ export function differencesOf(recorded: unknown, ours: unknown, path = ''): read
  */
 export interface Allowance {
   readonly reason: string;
+  /** True if the allowance does not apply to `http.strictDialect`, for example for a member that lisk-sdk nodes lack. */
+  readonly isExtendedOnly?: true;
   readonly url?: RegExp;
   readonly method?: string;
   readonly path: RegExp;

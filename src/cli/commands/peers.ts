@@ -36,7 +36,7 @@ function verdictText({ verdict, direction, since, until, code, reason }: PeerVer
       return `banned until ${timeText(until)}${why}`;
     case 'dropped': {
       const next = until === undefined ? '' : `, dialled again from ${timeText(until)}`;
-      return `dropped at ${timeText(since)}, code ${code}${why}${next}`;
+      return `dropped at ${timeText(since)}, code ${code ?? '?'}${why}${next}`;
     }
     case 'waiting':
       if (until === undefined) return `not dialled again until the node restarts${why}`;
