@@ -217,7 +217,7 @@ class FileJournal implements JournalFile {
   adopt(publicKey: PublicKey, header: SignedHeader): void {
     // The first of the two lines contains the header. The second line (`heldSinceS: 0`) ends the delegate's wait. If a
     // crash leaves only the first line, the delegate still waits, and its wait is not shorter than without this call.
-    this.#write(entryWith(publicKey, header), { delegate: publicKey, heldSinceS: 0 });
+    this.#write(...outsideEntriesOf(publicKey, { last: header }), { delegate: publicKey, heldSinceS: 0 });
   }
 
   record(publicKey: PublicKey, header: SignedHeader): void {

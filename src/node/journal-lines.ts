@@ -72,12 +72,14 @@ export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void 
   } else if ('firstBlockId' in entry) known.set(entry.delegate, { ...before, firstBlockId: entry.firstBlockId });
   else if (entry.isOutside === true) known.set(entry.delegate, { ...before, outside: outsideWith(before, entry) });
   else {
-    const { movedAtS: _, outside: __, ...rest } = before;
+    const { movedAtS: _, outside, ...rest } = before;
     if ('movedAtS' in entry) {
       const move = entry.movedAtS === NOT_MOVED ? {} : { movedAtS: entry.movedAtS };
-      known.set(entry.delegate, { ...rest, ...move });
+      // A move of this journal replaces only the move of the watermark, and not its header.
+      const header = outside?.last === undefined ? {} : { outside: { last: outside.last } };
+      known.set(entry.delegate, { ...rest, ...header, ...move });
     } else {
-      const { delegate, isOutside: ___, ...last } = entry;
+      const { delegate, isOutside: __, ...last } = entry;
       known.set(delegate, { ...rest, last });
     }
   }

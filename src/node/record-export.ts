@@ -6,6 +6,7 @@ import { rmSync } from 'node:fs';
 import { isLater } from '../engine/forge/watermarked-journal.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { ChainParams } from '../protocol/params.ts';
+import type { PublicKey } from '../protocol/types.ts';
 import type { JournalFile } from './journal-file.ts';
 import { writeInstead, writeNew } from './record-file.ts';
 import { markAll } from './record-watermarks.ts';
@@ -38,7 +39,10 @@ export function prepareExport({ journal, params, watermarks, isKept, exportedAtS
   // copy or was restored from a backup, the delegates may have signed later headers that are not in this journal. If
   // delegates were exported before, another node may have imported the earlier record, and may sign for them.
   const doubt = doubtAbout(journal, watermarks);
-  const record = recordOf(journal, params, { exportedAtS, isCopy: isKept || doubt !== '' });
+  // For a delegate without a header, the record can say so for this delegate alone.
+  const isBehind = (publicKey: PublicKey): boolean =>
+    isLater(watermarks?.read(publicKey) ?? {}, journal.last(publicKey)) && journal.last(publicKey) === undefined;
+  const record = recordOf(journal, params, { exportedAtS, isCopy: isKept || doubt !== '', isBehind });
   const endSigning = (): void => {
     if (isKept) return;
     // If a delegate was exported before, the watermark may already be that of another folder, which has imported it.
@@ -62,10 +66,16 @@ function doubtAbout(journal: JournalFile, watermarks: WatermarkFiles | undefined
   // then shows that the journal lacks headers, or that its delegates were exported before.
   const isBehind = delegates.some((publicKey) => {
     const watermark = watermarks?.read(publicKey);
-    return watermark !== undefined && isLater(watermark, journal.last(publicKey));
+    const last = journal.last(publicKey);
+    return watermark !== undefined && last !== undefined && isLater(watermark, last);
   });
   if (journal.isCopied || isBehind) return `; the file here was copied or restored and may lack lines; ${wait}`;
-  const isMarkCopied = delegates.some((publicKey) => watermarks?.read(publicKey)?.isCopied === true);
+  // The record itself says so if its header of a delegate may not be the last one.
+  const isMarkCopied = delegates.some((publicKey) => {
+    const last = journal.last(publicKey);
+    const isWhole = last !== undefined && (journal.heldSinceS(publicKey) ?? 0) <= last.timestamp;
+    return isWhole && watermarks?.read(publicKey)?.isCopied === true;
+  });
   return isMarkCopied ? `; the watermarks were copied or restored, so the file here may be, too; ${wait}` : '';
 }
 

@@ -13,6 +13,7 @@ import { distrustAll, markAll } from './record-watermarks.ts';
 import {
   coversAllOf,
   idOfRecord,
+  isWhole,
   mayHaveMovedSince,
   knowsAllOf,
   recordOfText,
@@ -111,12 +112,14 @@ export function importRecord({
 /**
  * True if a watermark shows, or may hide, that a delegate has signed on this machine after the header of the record. A
  * watermark that says that the delegate was exported does not count: the record can be that of this export. A copied
- * watermark always counts.
+ * watermark counts, unless the record says itself that it may lack signatures of the delegate.
  */
 function isDoubtedBy(watermarks: WatermarkFiles | undefined, { delegates }: SigningRecord): boolean {
-  return delegates.some(({ publicKey, last }) => {
+  return delegates.some((delegate) => {
+    const { publicKey, last } = delegate;
     const watermark = watermarks?.read(publicKey);
-    if (watermark?.isCopied === true) return true;
+    // If the record says itself that its header may not be the last one, the delegate waits in any case.
+    if (watermark?.isCopied === true && isWhole(delegate)) return true;
     if (watermark === undefined || watermark.movedAtS !== undefined) return false;
     return (watermark.last?.timestamp ?? -1) > (last?.timestamp ?? -1);
   });

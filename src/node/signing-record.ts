@@ -28,7 +28,7 @@ export interface SigningRecord {
   readonly delegates: readonly DelegateRecord[];
 }
 
-interface DelegateRecord {
+export interface DelegateRecord {
   readonly publicKey: PublicKey;
   readonly last?: SignedHeader;
   /**
@@ -36,7 +36,10 @@ interface DelegateRecord {
    * contain.
    */
   readonly heldSinceS?: number;
-  /** True if the exporting node has no header of the delegate, and has `heldSinceS` from a copy (`isCopyFor`). */
+  /**
+   * True if the exporting node has no header of the delegate, and either has `heldSinceS` from a copy (`isCopyFor`), or a
+   * watermark of the delegate.
+   */
   readonly isCopy?: true;
 }
 
@@ -47,21 +50,27 @@ const DELEGATES_MAX = 10_000;
 /**
  * Makes a record of all delegates in a journal. The journal does not change; only `moveRecord` ends signing on this
  * node.
+ *
+ * @param isBehind true for a delegate whose watermark has a header that the journal lacks
  */
 export function recordOf(
   journal: JournalFile,
   { networkIdentifier }: Pick<ChainParams, 'networkIdentifier'>,
-  { exportedAtS, isCopy }: Pick<SigningRecord, 'exportedAtS' | 'isCopy'>,
+  {
+    exportedAtS,
+    isCopy,
+    isBehind = () => false,
+  }: Pick<SigningRecord, 'exportedAtS' | 'isCopy'> & { readonly isBehind?: (publicKey: PublicKey) => boolean },
 ): SigningRecord {
   const delegates = journal.delegates().map((publicKey): DelegateRecord => {
     const last = journal.last(publicKey);
     const heldSinceS = journal.heldSinceS(publicKey);
-    const isCopy = last === undefined && journal.isCopyFor(publicKey);
+    const isOfCopy = last === undefined && (journal.isCopyFor(publicKey) || isBehind(publicKey));
     return {
       publicKey,
       ...(last === undefined ? {} : { last }),
       ...(heldSinceS === undefined ? {} : { heldSinceS }),
-      ...(isCopy ? { isCopy } : {}),
+      ...(isOfCopy ? { isCopy: true } : {}),
     };
   });
   return { networkIdentifier, exportedAtS, isCopy, delegates };
@@ -216,7 +225,7 @@ export function coversAllOf(journal: JournalFile, { isCopy, delegates }: Signing
 }
 
 /** True if the record has the newest header that the delegate signed before the export. */
-function isWhole({ last, heldSinceS = 0 }: DelegateRecord): boolean {
+export function isWhole({ last, heldSinceS = 0 }: DelegateRecord): boolean {
   return last !== undefined && heldSinceS <= last.timestamp;
 }
 

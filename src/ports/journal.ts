@@ -97,7 +97,7 @@ export interface FolderJournal extends SigningJournal {
    * does not end. The entries are on disk when this method returns.
    */
   copyFrom(publicKey: PublicKey, watermark: Pick<Watermark, 'last' | 'movedAtS'>): void;
-  /** Returns the last header and the move without those that came from a watermark (`copyFrom`). */
+  /** Returns the last header and the move without those that came from a watermark (`copyFrom`, `adopt`). */
   own(publicKey: PublicKey): Pick<Watermark, 'last' | 'movedAtS'>;
   /**
    * Stores the identity of the file, so that a later start of the node can detect a copy of the file. The identity is

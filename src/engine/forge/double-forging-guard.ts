@@ -84,6 +84,11 @@ export class DoubleForgingGuard {
    * The node watches whether another node forges for the delegate in this slot.
    */
   readonly #watchedSlots = new Map<PublicKey, number>();
+  /**
+   * For each delegate, the last of these slots after the end of its hand-over (or without a hand-over). A node with the
+   * original of a copied record may be in the same hand-over before, and leaves its slots unused, too.
+   */
+  readonly #watchedAfterHandOver = new Map<PublicKey, number>();
   /** The watched slots of delegates that have a watermark but no header in the journal. */
   readonly #watchedRecalls = new Map<PublicKey, WatchedRecall>();
   readonly #newest: NewestBlocks;
@@ -119,6 +124,7 @@ export class DoubleForgingGuard {
     if (waiting !== undefined) {
       if (waiting.code === 'FORGING_ELSEWHERE' || waiting.code === 'FORGING_WAITS_FOR_EMPTY_SLOT') {
         this.#watchedSlots.set(publicKey, slot);
+        if (this.#handOver(publicKey)?.ready !== false) this.#watchedAfterHandOver.set(publicKey, slot);
         const recalled = this.#dependencies.journal.recalled(publicKey);
         if (recalled !== undefined) this.#watchedRecalls.set(publicKey, { slot, blockId: recalled.last.blockId });
       }
@@ -264,11 +270,13 @@ export class DoubleForgingGuard {
       if (!isOld) return this.#elsewhere(foreign, { watched, tipSlot, slot, until });
     }
     const last = journal.last(publicKey);
-    const hasWatched = watched > Number.NEGATIVE_INFINITY && slot > watched;
-    if (hasWatched || !this.#isIncomplete(publicKey, last)) return undefined;
+    if (!this.#isIncomplete(publicKey, last)) return undefined;
     // The journal may lack headers of the delegate. If the journal is a copy, the original may be in use, and its next
-    // header is that of the coming slot. No knowledge of earlier slots replaces the watch.
+    // header is that of the coming slot. No knowledge of earlier slots replaces the watch, which therefore comes last.
     const isCopy = last !== undefined || journal.isCopyFor(publicKey);
+    const lastWatched = isCopy ? (this.#watchedAfterHandOver.get(publicKey) ?? Number.NEGATIVE_INFINITY) : watched;
+    if (lastWatched > Number.NEGATIVE_INFINITY && slot > lastWatched) return undefined;
+    if (isCopy && this.#handOver(publicKey)?.ready === false) return undefined;
     // Without a copy, the chain shows recent signatures of other nodes, except in two cases: the chain has only the
     // genesis block, or the chain has got no block for more than `activeDelegates` slots. In these cases, the node must
     // watch one slot of the delegate. The node need not watch if it is certain that no delegate has signed above the

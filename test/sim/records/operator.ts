@@ -28,6 +28,8 @@ interface FolderCopy extends Content {
   readonly chain: HeaderChain;
   readonly files: ReadonlyMap<string, Buffer>;
   readonly watermarks: ReadonlyMap<string, Buffer> | undefined;
+  /** Number of headers that were signed before the copy. */
+  readonly signed: number;
 }
 
 export class Operator {
@@ -64,7 +66,8 @@ export class Operator {
     if (chain === undefined) return;
     const watermarkFolder = world.watermarkFolderOf(folder);
     const watermarks = watermarkFolder === undefined ? undefined : world.files.copyOf(watermarkFolder);
-    this.#copies.unshift({ chain, domain, era, isExported, files: world.files.copyOf(folder.path), watermarks });
+    const files = world.files.copyOf(folder.path);
+    this.#copies.unshift({ chain, domain, era, isExported, files, watermarks, signed: world.signed.length });
   }
 
   #restore(folder: Folder, act: Extract<Act, { readonly do: 'restore' }>): void {
@@ -81,7 +84,7 @@ export class Operator {
     if (!act.hasWatermarks || watermarkFolder === undefined || copy.watermarks === undefined) return;
     world.files.put(watermarkFolder, copy.watermarks, act.isOver);
     world.notesSince.set(folder.domain, world.at);
-    this.#leaveOff(foldersBesideOldWatermarks(world.folders, folder));
+    this.#leaveOff(foldersBesideOldWatermarks(world, folder, copy));
   }
 
   /** The operator stops the nodes of some folders, and starts them again only after an import. */

@@ -72,12 +72,18 @@ export function mayTakeOver({ home, formerHomes }: World, { domain }: Place): bo
 /**
  * The folders that stay off when a backup replaces the watermarks and one folder of a machine.
  *
- * - "If a backup has replaced the watermarks, start only the folder that the backup has replaced, too" (guide, "The node
- *   cannot detect every restore"): a folder whose own journal is no copy does not wait, and its journal lacks the headers
- *   that the replaced folder has signed.
+ * - "If a backup has replaced the watermarks, start only the folder that the backup has replaced, too, and only if no other
+ *   folder of the machine has signed for the delegate since the backup" (guide, "The node cannot detect every restore"): a
+ *   folder whose own journal is no copy does not wait, and its journal lacks the headers of the other folder.
  */
-export function foldersBesideOldWatermarks<T extends Place>(folders: readonly T[], folder: T): readonly T[] {
-  return folders.filter((each) => each !== folder && each.domain === folder.domain);
+export function foldersBesideOldWatermarks<T extends Place>(
+  { folders, signed }: { readonly folders: readonly T[]; readonly signed: readonly { readonly folder: number }[] },
+  restored: T,
+  copy: { readonly signed: number },
+): readonly T[] {
+  const signers = new Set(signed.slice(copy.signed).map(({ folder }) => folders[folder]));
+  const others = folders.filter((each) => each !== restored && each.domain === restored.domain);
+  return others.some((each) => signers.has(each)) ? [...others, restored] : others;
 }
 
 /**
