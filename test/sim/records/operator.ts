@@ -79,7 +79,9 @@ export class Operator {
     world.stop(folder);
     if (!isHere) world.moveHome(folder);
     world.files.put(folder.path, copy.files, act.isOver && isHere);
-    Object.assign(folder, { chain: copy.chain, era: world.era, isExported: isHere && copy.isExported });
+    // A folder that stays off does not start after a further restore either.
+    const era = isHere && folder.era === NEVER ? NEVER : world.era;
+    Object.assign(folder, { chain: copy.chain, era, isExported: isHere && copy.isExported });
     const watermarkFolder = world.watermarkFolderOf(folder);
     if (!act.hasWatermarks || watermarkFolder === undefined || copy.watermarks === undefined) return;
     world.files.put(watermarkFolder, copy.watermarks, act.isOver);
