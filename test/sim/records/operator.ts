@@ -152,9 +152,10 @@ export class Operator {
       if (error instanceof ProtocolError && !file.isWhole) return;
       throw error;
     }
-    if (!mayImport(world, folder, file, record)) return;
-    world.stop(folder);
     const watermarkFolder = world.watermarkFolderOf(folder);
+    const { isCopy } = record;
+    if (!mayImport(world, folder, file, { isCopy, hasWatermarks: watermarkFolder !== undefined })) return;
+    world.stop(folder);
     const mustRepeat = mustRepeatIfKilled(world, folder);
     if (folder.domain !== world.home) world.moveHome(folder);
     const nowMs = world.nowMsOf(folder);

@@ -107,14 +107,14 @@ export function mayImport(
   world: World,
   { domain }: Place,
   file: RecordFile,
-  { isCopy }: { readonly isCopy: boolean },
+  { isCopy, hasWatermarks }: { readonly isCopy: boolean; readonly hasWatermarks: boolean },
 ): boolean {
   const { home, era, signed, notesSince } = world;
   const isFresh = file.era === era && file.imports.length === 0 && file.signed === signed.length;
   if (domain !== home) return isFresh || isCopy;
   // The delegate has not left this machine since the export, or the machine has the note of the first import.
   const isKnownHere = file.imports.length === 0 ? file.era === era : file.imports.every((each) => each === domain);
-  return isFresh || isCopy || (isKnownHere && (notesSince.get(domain) ?? 0) < file.at);
+  return isFresh || isCopy || (hasWatermarks && isKnownHere && (notesSince.get(domain) ?? 0) < file.at);
 }
 
 /**
