@@ -101,10 +101,11 @@ export class Operator {
     const world = this.#world;
     const chain = from.chain ?? baseChain;
     if (folder.domain !== world.home && !mayTakeOver(world, folder)) return;
+    const era = folder.domain === world.home && folder.era === NEVER ? NEVER : world.era;
     world.stop(folder);
     if (folder.domain !== world.home) world.moveHome(folder);
     world.files.put(folder.path, new Map(), false);
-    Object.assign(folder, { chain, era: world.era, isExported: false });
+    Object.assign(folder, { chain, era, isExported: false });
   }
 
   #export(folder: Folder, isKept: boolean, killAt = Infinity): void {
@@ -174,6 +175,7 @@ export class Operator {
       ),
     );
     file.imports.push(folder.domain);
+    if (isKilled && mustRepeat) this.#leaveOff(world.folders.filter(({ domain }) => domain === folder.domain));
     const era = isKilled && mustRepeat ? NEVER : world.era;
     Object.assign(folder, { chain: folder.chain ?? baseChain, era, isExported: false });
   }

@@ -118,8 +118,8 @@ export function mayImport(
 }
 
 /**
- * - "If an import was killed, repeat it" (guide, "Move to another machine"): a folder of a machine that had the delegate
- *   before is not started until the import has ended, because the import may have written nothing. The folder then has no
+ * - "If an import was killed, repeat it" (guide, "Move to another machine"): the folders of a machine that had the delegate
+ *   before are not started until the import has ended, because the import may have written nothing. The folder then has no
  *   record, and its machine has an old watermark, as in `mayTakeOver`.
  */
 export function mustRepeatIfKilled({ home, formerHomes }: World, { domain }: Place): boolean {
