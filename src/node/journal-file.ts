@@ -4,15 +4,15 @@
  * kinds of lines for a delegate. The first kind holds a signed header. The second kind holds a time before which the
  * delegate may have signed headers that are not in the journal. The third kind records that the delegate moved to
  * another node, and is valid until the next signed header, or until a line that says that the delegate has returned. A
- * fourth kind of line holds the identity of the
- * journal file (`file-identity.ts`). The identity is the inode number and the birth time of the file. A copy of the
- * file contains the same line, but has another inode number or birth time, so the node recognises the copy. If a backup
- * is written into the existing journal file, the identity of the file does not change. The fingerprint
+ * header or a move that came from a watermark is marked as such (`isOutside`). A fourth kind of line holds the identity of
+ * the journal file (`file-identity.ts`). The identity is the inode number and the birth time of the file. A copy of the
+ * file contains the same line, but has another inode number or birth time, so the node recognises the copy. If a backup is
+ * written into the existing journal file, the identity of the file does not change. The fingerprint
  * (`journal-fingerprint.ts`) reveals such a backup.
  */
 
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { ProtocolError } from '../primitives/errors.ts';
 import type { FolderJournal, OutsideEvidence, Watermark } from '../ports/journal.ts';
 import type { SignedHeader } from '../protocol/rules.ts';
@@ -36,8 +36,8 @@ import {
   type Known,
 } from './journal-lines.ts';
 import { readFingerprint, renewFingerprint, type JournalFingerprint } from './journal-fingerprint.ts';
-import { ownerOf, takeLock, type ProcessLock } from '../store/disk/process-lock.ts';
-import { systemClock } from './system.ts';
+import type { ProcessLock } from '../store/disk/process-lock.ts';
+import { journalOwner, lockJournal, takenOver } from './journal-lock.ts';
 
 export interface JournalOptions {
   /**
@@ -95,7 +95,7 @@ export function journalFileOf(dataDirectory: string): string {
  */
 export function openJournal(file: string, options: JournalOptions = {}): JournalFile {
   makeFolder(dirname(file));
-  const lock = lockOf(file);
+  const lock = lockJournal(file);
   try {
     const fingerprint = readFingerprint(file);
     return new FileJournal(file, loadJournal(file, fingerprint?.newest), { ...options, lock, fingerprint });
@@ -116,7 +116,7 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
  *   damaged; errors of `readBounded`
  */
 export function examineJournal(file: string): string | undefined {
-  const owner = ownerOf(dirname(file), lockNameOf(file), systemClock);
+  const owner = journalOwner(file);
   if (owner === undefined) checkJournal(file);
   return owner;
 }
@@ -377,36 +377,6 @@ class FileJournal implements JournalFile {
     flush(dirname(this.#file));
     this.#folderSynced = true;
   }
-}
-
-/** Returns the name of the lock file of the journal, in the journal's folder. */
-function lockNameOf(file: string): string {
-  return `${basename(file)}.in-use`;
-}
-
-function lockOf(file: string): ProcessLock {
-  try {
-    return takeLock(dirname(file), lockNameOf(file), systemClock);
-  } catch (error) {
-    if (!(error instanceof ProtocolError) || error.code !== 'LOCKED') throw error;
-    throw new ProtocolError(
-      'JOURNAL_IN_USE',
-      { file, pid: error.data['pid'] },
-      `${file}: in use by ${String(error.data['owner'])}, and two nodes must not forge from one data folder: ` +
-        'stop that process, or choose another folder with --data-dir',
-      { cause: error },
-    );
-  }
-}
-
-function takenOver(file: string): ProtocolError {
-  return new ProtocolError(
-    'JOURNAL_TAKEN_OVER',
-    { file },
-    `${file}: the lock of this process is gone, so the node must not sign: another process took over the folder while this ` +
-      'process was suspended, or a user removed the lock file; stop this process, and start it again when no other process uses ' +
-      'the folder',
-  );
 }
 
 function writeAll(descriptor: number, bytes: Buffer): void {
