@@ -195,6 +195,30 @@ for (const generation of [2, 3] as const) {
   });
 }
 
+test('generation 3: a slot that a copy left unused before the end of the hand-over does not count', (t) => {
+  const { rules, params, store, first: tip } = chainOfTwo(3);
+  const publicKey = tip.generatorPublicKey;
+  const slot = slotAt(tip.timestamp, params) + 1;
+  const now = { isOver: false, recalled: recalledOn(tip.id) as RecalledHeader | undefined };
+  const guard = new DoubleForgingGuard({
+    chain: {
+      rules: { ...rules, handOver: (...args) => (now.isOver ? OVER : rules.handOver(...args)) },
+      ...{ state: store, tip: { header: tip }, currentSlot: () => slot, nowS: () => slot * params.blockTimeS },
+    },
+    journal: {
+      ...NO_JOURNAL,
+      ...{ last: () => ({ ...last, blockId: tip.id, timestamp: tip.timestamp }), heldSinceS: () => tip.timestamp + 1 },
+      recalled: () => now.recalled,
+    },
+    tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true },
+    riskDoubleForging: false,
+  });
+  t.is(codeOf(guard.clearance(publicKey, slot)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
+  Object.assign(now, { isOver: true, recalled: undefined });
+  t.is(codeOf(guard.clearance(publicKey, slot + 101)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
+  t.is(codeOf(guard.clearance(publicKey, slot + 202)), 'granted');
+});
+
 test('with riskDoubleForging, a header also follows the blocks of its delegate on the chain', (t) => {
   const { rules, params, store, first: tip } = chainOfTwo(3);
   const publicKey = tip.generatorPublicKey;
