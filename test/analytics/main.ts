@@ -6,36 +6,13 @@
  * if there is no ClickHouse server. The program installs no engine. If an engine is missing, the program says how to
  * install it.
  *
- * - `--golden DIR` also fills new sinks of the same engines with the chains in DIR. These chains were recorded from the
- *   reference. The sums of the rows of each account must be equal to the values that the reference recorded for the
- *   account.
- * - `--kills N` also fills each sink a second time, with a sequence of processes of which up to N are killed. At the
- *   end, the program compares all rows of the sink with the rows of the chain.
- *
- * With one of the following flags, the program does another run instead of the run above:
- *
- * - `--live-kills N --minutes M` runs a devnet with reorgs and a ClickHouse sink. The run kills the sink, the node that
- *   the sink follows, and the ClickHouse server N times each. With `--spread`, the tables are on a cluster of three
- *   servers, and each kill of a server hits a randomly chosen server.
- * - `--store DIR --network FOLDER` copies the chain of a data folder to ClickHouse, and runs the queries three times.
- *   For each range of heights, the program computes sums over the transactions in ClickHouse, and the same sums over
- *   the transactions in the data folder. The sums must be equal. The program also compares the balance of each account.
- *   With `--spread`, the program then repeats the run with the tables on the cluster.
- * - `--replica-faults N` fills N sinks on a cluster in which one shard has two replicas. While the run fills a sink,
- *   the run kills each of these replicas several times.
- * - `--lag M` measures how long it takes until the tables of a ClickHouse sink contain a new block of a devnet. The
- *   measurement runs for M minutes.
- * - `--generated N` writes a generated chain of N full blocks and 100,000 accounts to ClickHouse, and runs the queries
- *   three times. With `--spread`, the program then repeats the run with the tables on the cluster.
- * - `--backfill N` measures how fast a sink writes N full blocks to ClickHouse, and repeats this measurement twice. For
- *   comparison, the run also measures how fast clickhouse-client inserts the rows of two of the tables from files. With
- *   `--spread`, the tables of the sink are on a cluster of three servers.
+ * `--help` lists the options. With an option that is marked "instead", the program does another run instead of the run above.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { Option } from 'commander';
 import { bloomeryHome, findNetworkDirectory, loadNetwork } from '../../src/config/network.ts';
 import { openStoreSource } from '../../src/node/sink-source.ts';
 import { runSink } from '../../src/sinks/run.ts';
@@ -43,6 +20,7 @@ import { locationIn, storeChain } from '../support/chain-folder.ts';
 import { fullChain } from '../sinks/full-chain.ts';
 import { listSource } from '../sinks/list-source.ts';
 import { makeChain, TRANSFERS_PER_BLOCK } from '../bench/chains.ts';
+import { positiveNumber, testProgram, wholeNumber } from '../support/program.ts';
 import { runBackfill } from './backfill.ts';
 import { goldenChain, goldenDifferences } from './golden.ts';
 import { chdbFolder, clickHouseEngine, parquetEngine, type Engine } from './engines.ts';
@@ -75,21 +53,76 @@ const QUESTION_TURNS = 3;
 const GOLDEN_TAIL_BLOCKS = 15;
 const GOLDEN_RANGE_BLOCKS = 10;
 
-const { values: flags } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '0' },
-    golden: { type: 'string' },
-    'live-kills': { type: 'string', default: '0' },
-    backfill: { type: 'string', default: '0' },
-    minutes: { type: 'string', default: '20' },
-    spread: { type: 'boolean', default: false },
-    'replica-faults': { type: 'string', default: '0' },
-    lag: { type: 'string', default: '0' },
-    store: { type: 'string' },
-    network: { type: 'string' },
-    generated: { type: 'string', default: '0' },
-  },
-});
+interface Flags {
+  readonly liveKills?: number;
+  readonly store?: string;
+  readonly replicaFaults?: number;
+  readonly lag?: number;
+  readonly generated?: number;
+  readonly backfill?: number;
+  readonly minutes: number;
+  readonly network: string;
+  readonly spread?: true;
+  readonly golden?: string;
+  readonly kills: number;
+}
+
+/** Options that each select another run. The program refuses a command line with two such options. */
+const RUNS = ['liveKills', 'store', 'replicaFaults', 'lag', 'generated', 'backfill'];
+
+const flags = testProgram(
+  'analytics',
+  'Tests the sinks with the database engines of this machine (chdb and ClickHouse). All engines must return the same rows ' +
+    'for the queries of docs/guides/analytics.md. Each option marked "instead" selects another run.',
+)
+  .addOption(
+    run(
+      '--live-kills <number>',
+      'a devnet with reorgs and a ClickHouse sink, of which the sink, the node that it follows, and the ClickHouse server ' +
+        'are each killed so often',
+    ).argParser(wholeNumber(1)),
+  )
+  .option('--minutes <number>', 'length of --live-kills', positiveNumber, 20)
+  .addOption(
+    run(
+      '--store <directory>',
+      'copy the chain of a data folder to ClickHouse, run the queries three times, and compare sums and balances',
+    ),
+  )
+  .option('--network <name|dir>', 'network of --store', 'mainnet')
+  .addOption(
+    run(
+      '--replica-faults <number>',
+      'fill so many sinks on a cluster in which one shard has two replicas, and kill each replica several times',
+    ).argParser(wholeNumber(1)),
+  )
+  .addOption(
+    run(
+      '--lag <minutes>',
+      'measure how long it takes until the tables of a ClickHouse sink contain a new block of a devnet',
+    ).argParser(positiveNumber),
+  )
+  .addOption(
+    run(
+      '--generated <blocks>',
+      'write a generated chain of so many full blocks and 100,000 accounts to ClickHouse, and run the queries three times',
+    ).argParser(wholeNumber(1)),
+  )
+  .addOption(
+    run(
+      '--backfill <blocks>',
+      'measure three times how fast a sink writes so many full blocks, beside the inserts of clickhouse-client from files',
+    ).argParser(wholeNumber(1)),
+  )
+  .option('--spread', 'have the tables of the runs above on a cluster of three servers, too')
+  .option(
+    '--golden <directory>',
+    'also fill the sinks with these chains, which were recorded from the reference, and compare sums of accounts',
+  )
+  .option('--kills <number>', 'also fill each sink by processes of which up to so many are killed', wholeNumber(0), 0)
+  .parse()
+  .opts<Flags>();
+const isSpread = flags.spread === true;
 const folder = mkdtempSync(join(tmpdir(), 'bloomery-analytics-'));
 const namedUrl = process.env['BLOOMERY_TEST_CLICKHOUSE_URL'];
 const chdb = chdbFolder();
@@ -115,18 +148,17 @@ if (missing !== undefined && namedUrl === undefined)
     'skipped: clickhouse; install `clickhouse-server`, or name a server in BLOOMERY_TEST_CLICKHOUSE_URL, for example http://127.0.0.1:8123',
   );
 // With `--replica-faults`, `runReplicaFaults` starts its own cluster, so this file starts none.
-const isOfReplicas = Number(flags['replica-faults']) > 0;
-const cluster = missing === undefined && !isOfReplicas ? await startCluster(folder) : undefined;
+const cluster = missing === undefined && flags.replicaFaults === undefined ? await startCluster(folder) : undefined;
 const clusterUrl = cluster?.servers[0]?.url;
 const url = namedUrl ?? clusterUrl;
 
 try {
-  if (Number(flags['live-kills']) > 0) await tryLiveKills(Number(flags['live-kills']));
-  else if (Number(flags.backfill) > 0) await tryBackfill(Number(flags.backfill));
-  else if (isOfReplicas) await tryReplicaFaults(Number(flags['replica-faults']));
-  else if (Number(flags.lag) > 0) await tryLag(Number(flags.lag));
-  else if (Number(flags.generated) > 0) await tryGenerated(Number(flags.generated));
-  else if (flags.store !== undefined) await tryStore(flags.store, flags.network ?? 'mainnet');
+  if (flags.liveKills !== undefined) await tryLiveKills(flags.liveKills);
+  else if (flags.backfill !== undefined) await tryBackfill(flags.backfill);
+  else if (flags.replicaFaults !== undefined) await tryReplicaFaults(flags.replicaFaults);
+  else if (flags.lag !== undefined) await tryLag(flags.lag);
+  else if (flags.generated !== undefined) await tryGenerated(flags.generated);
+  else if (flags.store !== undefined) await tryStore(flags.store, flags.network);
   else {
     for (const generation of [2, 3] as const) {
       await tryGeneration(generation);
@@ -141,6 +173,11 @@ try {
 }
 say(faults === 0 ? 'all agreed' : `${faults} faults`);
 process.exitCode = faults === 0 ? 0 : 1;
+
+function run(flagsOfIt: string, description: string): Option {
+  const option = new Option(flagsOfIt, `instead: ${description}`);
+  return option.conflicts(RUNS.filter((name) => name !== option.attributeName()));
+}
 
 interface TriedEngine {
   readonly engine: Engine;
@@ -164,12 +201,12 @@ function enginesOf(name: string): readonly TriedEngine[] {
 
 async function tryLiveKills(kills: number): Promise<void> {
   if (missing !== undefined) return say(`skipped: kills beside a devnet; ${missing}`);
-  const servers = (cluster?.servers ?? []).slice(0, flags.spread ? undefined : 1);
+  const servers = (cluster?.servers ?? []).slice(0, isSpread ? undefined : 1);
   const { differences, ...report } = await runLiveKills({
     kills,
-    minutes: Number(flags.minutes),
+    minutes: flags.minutes,
     servers,
-    cluster: flags.spread ? CLUSTER : undefined,
+    cluster: isSpread ? CLUSTER : undefined,
     say,
   });
   for (const difference of differences) fault(`killed beside a devnet: ${difference}`);
@@ -189,7 +226,7 @@ async function tryBackfill(blockCount: number): Promise<void> {
   const place = locationIn(join(folder, 'backfill'), network);
   await storeChain(place, [network.genesis, ...blocks]);
   for (let run = 0; run < BACKFILL_RUNS; run += 1) {
-    const spread = flags.spread ? CLUSTER : undefined;
+    const spread = isSpread ? CLUSTER : undefined;
     const report = await runBackfill({
       place,
       url: clusterUrl,
@@ -213,7 +250,7 @@ async function tryStore(dataFolder: string, networkName: string): Promise<void> 
   const place = { network, dataDirectory: join(dataFolder, network.name) };
   const answers = new Map<string, string>();
   for (const { engine, server } of enginesOf('store')) {
-    if (server === undefined || (server.cluster !== undefined && !flags.spread)) continue;
+    if (server === undefined || (server.cluster !== undefined && !isSpread)) continue;
     try {
       const { differences, ...report } = await fillFromStore(engine, place);
       for (const difference of differences.slice(0, DIFFERENCES_SAID)) fault(`${engine.name}: ${difference}`);
@@ -228,7 +265,7 @@ async function tryStore(dataFolder: string, networkName: string): Promise<void> 
 async function tryGenerated(blockCount: number): Promise<void> {
   const answers = new Map<string, string>();
   for (const { engine, server } of enginesOf('generated')) {
-    if (server === undefined || (server.cluster !== undefined && !flags.spread)) continue;
+    if (server === undefined || (server.cluster !== undefined && !isSpread)) continue;
     try {
       const startedMs = performance.now();
       const source = unsignedChain(blockCount, GENERATED_ADDRESSES);
@@ -305,7 +342,7 @@ async function tryGeneration(generation: 2 | 3): Promise<void> {
       for (const difference of differences) fault(`${name}, dashboard: ${difference}`);
       say(`${name}: ${asked} queries of the dashboard`);
       for (const difference of await sameTables(engine, maker.rules, blocks)) fault(`${name}: ${difference}`);
-      const kills = Number(flags.kills);
+      const { kills } = flags;
       if (kills === 0) continue;
       await engine.remove();
       const killed = await killSink({ server, place, kills, rangeBlocks: RANGE_BLOCKS, folder });

@@ -3,7 +3,8 @@
  * different runs are hard to compare, because the speed of a machine varies.
  */
 
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
+import { positiveNumber, testProgram, wholeNumber } from '../support/program.ts';
 import { benchHttp } from './http.ts';
 import { benchImport } from './import.ts';
 import { benchBlocks } from './overview.ts';
@@ -45,18 +46,19 @@ const SCALE_MILLIONS = [1, 5, 20];
 /** Options that each select one measurement. The program refuses a command line with two such options. */
 const PARTS = ['import', 'http', 'scale', 'processes', 'subscribers', 'slots', 'forging', 'start', 'fork', 'cycles'];
 
-const flags = new Command('bench')
-  .description(
-    'Measures this machine and prints tables of ratios. Without an option: signature checks, applied blocks, bytes on the ' +
-      'disk, imports, a devnet and event subscribers, some ten minutes in all.',
-  )
+const whole = wholeNumber(1);
+const flags = testProgram(
+  'bench',
+  'Measures this machine and prints tables of ratios. Without an option: signature checks, applied blocks, bytes on the ' +
+    'disk, imports, a devnet and event subscribers, some ten minutes in all.',
+)
   .addOption(part('--import', 'import chains from a file and from a peer'))
   .option('--long', 'import 10,000 and 100,000 blocks in place of 2,000 and 8,000')
   .addOption(part('--http', 'ask the HTTP interface over a filled store'))
   .option('--transactions <number>', 'transactions of that store', whole, 1_000_000)
   .option('--accounts <number>', 'accounts of that store', whole, 100_000)
   .option('--store <directory>', 'keep that store here, or take the one that is here')
-  .option('--seconds <number>', 'how long each request is repeated', positive, 3)
+  .option('--seconds <number>', 'how long each request is repeated', positiveNumber, 3)
   .addOption(
     part(
       '--scale [millions]',
@@ -72,14 +74,13 @@ const flags = new Command('bench')
   .addOption(part('--processes', 'what a request costs one, two and three reading processes'))
   .addOption(part('--subscribers', 'forge beside event subscribers'))
   .addOption(part('--slots', 'how soon blocks come in their slots'))
-  .addOption(part('--forging [minutes]', 'forge beside readers at full load, 10 minutes').argParser(positive))
+  .addOption(part('--forging [minutes]', 'forge beside readers at full load, 10 minutes').argParser(positiveNumber))
   .addOption(part('--start [directory]', 'time until a devnet forges, alternating with the build in another folder'))
   .addOption(part('--fork [accounts]', 'how soon a devnet forges that begins from an existing chain').argParser(whole))
   .option('--runs <number>', 'how often --start (20) and --fork (3) are measured', whole)
   .addOption(part('--cycles [number]', 'put four nodes back to a snapshot, 1,000 times').argParser(whole))
   .option('--height <number>', 'height of the snapshot of --cycles (500)', whole)
   .option('--no-devnet', 'leave out the devnet and the event subscribers')
-  .allowExcessArguments(false)
   .parse()
   .opts<Flags>();
 
@@ -120,20 +121,9 @@ function millionsOf(value: readonly number[] | true): readonly number[] {
 }
 
 function ascending(text: string): readonly number[] {
-  const numbers = text.split(',').map(positive);
+  const numbers = text.split(',').map(positiveNumber);
   if (numbers.some((number, at) => number <= (numbers[at - 1] ?? 0))) {
     throw new InvalidArgumentError('The numbers should ascend, for example 1,5,20.');
   }
   return numbers;
-}
-
-function whole(text: string): number {
-  if (!/^[1-9][0-9]{0,8}$/.test(text)) throw new InvalidArgumentError('It should be a whole number from 1 on.');
-  return Number(text);
-}
-
-function positive(text: string): number {
-  const value = Number(text);
-  if (!(value > 0)) throw new InvalidArgumentError('It should be a number above 0.');
-  return value;
 }

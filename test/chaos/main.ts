@@ -1,14 +1,16 @@
 /** Runs `npm run chaos`. Its forms (`FORMS`) are tests that kill, stop and cut off nodes, and put nodes under load. */
 
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
+import { generationIn, positiveNumber, testProgram, wholeNumber } from '../support/program.ts';
 import { DEVNET_MINUTES_MIN } from './devnet-run.ts';
 import { FORMS, type ChaosFlags, type Form } from './forms.ts';
 
-const flags = new Command('chaos')
-  .description(
-    'Kill, stop and cut off nodes, put them under load, and see whether they keep what they promise. Each form below can be ' +
-      'left out with 0; `--only` with names runs these alone.',
-  )
+const whole = wholeNumber(0);
+const flags = testProgram(
+  'chaos',
+  'Kill, stop and cut off nodes, put them under load, and see whether they keep what they promise. Each form below can be ' +
+    'left out with 0; `--only` with names runs these alone.',
+)
   .option('--only <names...>', `only these forms: ${FORMS.map(optionOf).join(', ')}`, form)
   .option('--kills <number>', 'kill nodes of a devnet at random moments so often', whole, 20)
   .option('--late-blocks <number>', 'blocks that a node of --kills has missed when it starts', whole, 100)
@@ -24,7 +26,7 @@ const flags = new Command('chaos')
   )
   .option('--doctor-looks <number>', 'have the doctor look at a healthy network so often', whole, 100)
   .option('--hosts <number>', 'run on so many network namespaces, 20 to 150 ms from one another (needs root)', whole, 5)
-  .option('--minutes <number>', 'minutes of --hosts', positive, 5)
+  .option('--minutes <number>', 'minutes of --hosts', positiveNumber, 5)
   .option(
     '--devnet-minutes <number>',
     `run a devnet whose nodes are stopped, killed and added, for so many minutes, ${DEVNET_MINUTES_MIN} at least`,
@@ -34,10 +36,9 @@ const flags = new Command('chaos')
   .option('--load-seconds <number>', 'send transactions to five nodes for so many seconds', whole, 600)
   .option('--forger-kills <number>', 'kill a node that forges a hundred blocks a second so often', whole, 100)
   .addOption(
-    new Option('--generation <number>', 'protocol generation').choices(['2', '3']).default(3).argParser(generation),
+    new Option('--generation <number>', 'protocol generation').choices(['2', '3']).default(3).argParser(generationIn),
   )
   .option('--seed <number>', 'what is drawn: when which node', whole, Date.now() % 1_000_000)
-  .allowExcessArguments(false)
   .parse()
   .opts<ChaosFlags & { readonly only?: readonly Form[] }>();
 
@@ -67,26 +68,10 @@ function form(text: string, before: readonly Form[] = []): readonly Form[] {
   return [...before, found];
 }
 
-function whole(text: string): number {
-  if (!/^[0-9]{1,9}$/.test(text)) throw new InvalidArgumentError('It should be a whole number from 0 on.');
-  return Number(text);
-}
-
-function positive(text: string): number {
-  const value = Number(text);
-  if (!(value > 0)) throw new InvalidArgumentError('It should be a number above 0.');
-  return value;
-}
-
 function devnetMinutes(text: string): number {
   const value = Number(text);
   if (text === '0' || value >= DEVNET_MINUTES_MIN) return value;
   throw new InvalidArgumentError(
     `It should be 0 or a number from ${DEVNET_MINUTES_MIN} on: all faults need their time.`,
   );
-}
-
-function generation(text: string): 2 | 3 {
-  if (text !== '2' && text !== '3') throw new InvalidArgumentError('It should be 2 or 3.');
-  return text === '2' ? 2 : 3;
 }

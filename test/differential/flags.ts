@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { messageOf } from '../../src/primitives/errors.ts';
 import type { Generation } from '../../src/protocol/params.ts';
+import { generationIn, wholeNumber } from '../support/program.ts';
 import { targetNames, TARGETS_IN_WORDS } from './target-names.ts';
 
 export interface Flags {
@@ -47,14 +48,16 @@ export function readFlags(args: readonly string[], seed: number, terminal: Termi
     .description(
       "Compares this node with the published packages of the reference on random input, or over HTTP with a real node. Prints each class of difference once, and an example of each class that the pages of differences don't list.",
     )
-    .option('--cases <number>', 'cases in each generation, shared among its targets', whole(1, CASES_MAX), 30_000)
+    .option('--cases <number>', 'cases in each generation, shared among its targets', wholeNumber(1, CASES_MAX), 30_000)
     .addOption(
       new Option('--seed <number>', 'repeat the cases of an earlier run')
-        .argParser(whole(0, SEED_MAX))
+        .argParser(wholeNumber(0, SEED_MAX))
         .default(seed, 'by the clock'),
     )
     .addOption(
-      new Option('--generation <number>', 'compare this generation only: 2 or 3 (default: both)').argParser(generation),
+      new Option('--generation <number>', 'compare this generation only: 2 or 3 (default: both)').argParser(
+        generationIn,
+      ),
     )
     .option('--only <text>', 'compare only the targets whose names hold this text, such as `headers`')
     .option('--framework', "have the release's own framework process blocks, not a double of it; it is fetched once")
@@ -98,20 +101,6 @@ export function generationsOf({ generation: only, only: text = '', http }: Flags
     (each) =>
       (only === undefined || only === each) && targetNames(each, http === true).some((name) => name.includes(text)),
   );
-}
-
-function whole(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (/^[0-9]{1,10}$/.test(text) && value >= min && value <= max) return value;
-    throw new InvalidArgumentError(`It should be a whole number from ${min} to ${max}.`);
-  };
-}
-
-function generation(text: string): Generation {
-  if (text === '2') return 2;
-  if (text === '3') return 3;
-  throw new InvalidArgumentError('It should be 2 or 3.');
 }
 
 function lines(file: string): readonly string[] {

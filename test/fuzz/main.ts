@@ -1,40 +1,54 @@
 /**
- * `npm run fuzz -- [--inputs N | --seconds N] [--seed S] [--only NAME] [--keep]`: runs every decoder on mutated inputs.
- * Prints the seed, a table, and a corpus line for each finding. With `--keep`, replaces the corpus of each decoder with
- * the first input of each outcome: at most 15 inputs of up to 500 bytes. Inputs that once showed a fault stay in the
- * corpus. Exits with code 1 if there is a finding.
+ * `npm run fuzz`: runs every decoder on mutated inputs. Prints the seed, a table, and a corpus line for each finding.
+ * Inputs that once showed a fault stay in the corpus. Exits with code 1 if there is a finding.
  */
 
-import { parseArgs } from 'node:util';
+import { Option } from 'commander';
+import { positiveNumber, testProgram, wholeNumber } from '../support/program.ts';
 import { corpusLine, corpusOf, FOUND, keep } from './corpus.ts';
 import { fuzz, type TargetReport } from './fuzzer.ts';
 import { allTargets, closeTargets } from './targets.ts';
 import { startWatchdog } from './watchdog.ts';
 
-const { values } = parseArgs({
-  options: {
-    inputs: { type: 'string' },
-    seconds: { type: 'string' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    only: { type: 'string' },
-    keep: { type: 'boolean', default: false },
-  },
-});
-const seed = countOf('seed', values.seed);
-const seconds = values.seconds === undefined ? undefined : countOf('seconds', values.seconds);
-const inputs =
-  values.inputs === undefined ? (seconds === undefined ? 100_000 : Infinity) : countOf('inputs', values.inputs);
+interface Flags {
+  readonly inputs?: number;
+  readonly seconds?: number;
+  readonly seed: number;
+  readonly only?: string;
+  readonly keep?: true;
+}
+
+const INPUTS_DEFAULT = 100_000;
+
+const {
+  seconds,
+  inputs = seconds === undefined ? INPUTS_DEFAULT : Infinity,
+  seed,
+  ...flags
+} = testProgram('fuzz', 'Runs every decoder on mutated inputs')
+  .option('--inputs <number>', `inputs of all decoders together (default: ${INPUTS_DEFAULT})`, wholeNumber(1))
+  .option('--seconds <number>', 'run for so long instead', positiveNumber)
+  .addOption(
+    new Option('--seed <number>', 'repeat the inputs of an earlier run')
+      .argParser(wholeNumber(0))
+      .default(Date.now() % 1_000_000, 'by the clock'),
+  )
+  .option('--only <text>', 'only decoders whose names hold this text')
+  .option(
+    '--keep',
+    'replace the corpus of each decoder by the first input of each outcome: at most 15 inputs of up to 500 bytes',
+  )
+  .parse()
+  .opts<Flags>();
 
 process.exitCode = await main();
 
 async function main(): Promise<number> {
   console.log(`seed ${seed}, ${seconds === undefined ? `${inputs} inputs` : `${seconds} s`}`);
   const all = await allTargets();
-  const targets = all.filter(({ name }) => values.only === undefined || name.includes(values.only));
+  const targets = all.filter(({ name }) => flags.only === undefined || name.includes(flags.only));
   if (targets.length === 0) {
-    console.error(
-      `--only ${values.only}: there is no such target; there are ${all.map(({ name }) => name).join(', ')}`,
-    );
+    console.error(`--only ${flags.only}: there is no such target; there are ${all.map(({ name }) => name).join(', ')}`);
     await closeTargets(all);
     return 2;
   }
@@ -59,7 +73,7 @@ async function main(): Promise<number> {
     console.log(row([target.name, ...figures, report.seconds.toFixed(1), report.findings.length]));
     for (const { what, input } of report.findings)
       console.log(`  ${corpusLine(FOUND + what, input.subarray(0, 20_000))}`);
-    if (values.keep) keepSmall(target.name, firstInputs);
+    if (flags.keep === true) keepSmall(target.name, firstInputs);
   }
   await watchdog.close();
   await closeTargets(all);
@@ -73,12 +87,6 @@ async function main(): Promise<number> {
 function keepSmall(name: string, firstInputs: ReadonlyMap<string, Buffer>): void {
   const kept = [...firstInputs].filter(([, input]) => input.length <= 500).slice(0, 15);
   keep(name, new Map(kept));
-}
-
-function countOf(name: string, text: string): number {
-  if (/^[0-9]{1,10}$/.test(text)) return Number(text);
-  console.error(`--${name} \`${text}\` is not a whole number`);
-  process.exit(2);
 }
 
 function row(cells: readonly (string | number)[]): string {

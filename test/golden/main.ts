@@ -1,15 +1,10 @@
 /**
- * `npm run golden -- --dir DIR [--all] [--processes N] [--write-members FILE] [--write-parameters FILE]`: compares our
- * accounts and answers with those that were recorded from a lisk-sdk node. The command also compares the strict dialect
- * with the API description in the package of lisk-sdk.
- *
- * DIR contains the folders `gen2` and `gen3`, or is one of these folders. Each of the two folders has
- * `chain.ndjson.gz`, `accounts.ndjson.gz`, `answers.ndjson.gz` and `devnet-cases.ndjson`.
+ * `npm run golden`: compares our accounts and answers with those that were recorded from a lisk-sdk node. The command
+ * also compares the strict dialect with the API description in the package of lisk-sdk.
  */
 
 import { existsSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { parseArgs } from 'node:util';
 import type { Generation } from '../../src/protocol/params.ts';
 import { compareAccounts } from './compare-accounts.ts';
 import { compareAnswers } from './compare-answers.ts';
@@ -18,22 +13,30 @@ import { compareStrict } from './compare-strict.ts';
 import { loadDescription } from './description.ts';
 import { answerFromProcesses } from './recorded-node.ts';
 import { defaultCacheFolder, installRelease } from '../interop/install.ts';
+import { testProgram, wholeNumber } from '../support/program.ts';
 
-const { values } = parseArgs({
-  options: {
-    dir: { type: 'string' },
-    all: { type: 'boolean' },
-    processes: { type: 'string' },
-    'write-members': { type: 'string' },
-    'write-parameters': { type: 'string' },
-  },
-});
-if (values.dir === undefined) {
-  console.error('usage: npm run golden -- --dir DIR [--all] [--processes N]');
-  process.exit(2);
+interface Flags {
+  readonly dir: string;
+  readonly all?: true;
+  readonly processes: number;
+  readonly writeMembers?: string;
+  readonly writeParameters?: string;
 }
-answerFromProcesses(Number(values.processes ?? 0));
-const root = values.dir;
+
+const flags = testProgram('golden', 'Compares our accounts and answers with those recorded from a lisk-sdk node')
+  .requiredOption(
+    '--dir <directory>',
+    'folder with the folders `gen2` and `gen3`, or one of these: each has `chain.ndjson.gz`, `accounts.ndjson.gz`, ' +
+      '`answers.ndjson.gz` and `devnet-cases.ndjson`',
+  )
+  .option('--all', 'print all differences, not only the first 40 of each kind')
+  .option('--processes <number>', 'answer from so many reading processes', wholeNumber(0, 64), 0)
+  .option('--write-members <file>', "write the members of the release's answers to this file")
+  .option('--write-parameters <file>', 'write the parameters that the release accepts to this file')
+  .parse()
+  .opts<Flags>();
+answerFromProcesses(flags.processes);
+const root = flags.dir;
 const folders = existsSync(join(root, 'chain.ndjson.gz')) ? [root] : [join(root, 'gen2'), join(root, 'gen3')];
 let failures = 0;
 const members: Record<string, unknown> = {};
@@ -54,11 +57,10 @@ for (const folder of folders) {
     const { compared, complaints } = await compare(folder, generation);
     failures += complaints.length;
     console.log(`generation ${generation}: ${compared - complaints.length} of ${compared} ${what} equal`);
-    for (const complaint of values.all ? complaints : complaints.slice(0, 40)) console.log(`  ${complaint}`);
+    for (const complaint of flags.all === true ? complaints : complaints.slice(0, 40)) console.log(`  ${complaint}`);
   }
 }
-if (values['write-members'] !== undefined)
-  writeFileSync(values['write-members'], `${JSON.stringify(members, null, 1)}\n`);
-if (values['write-parameters'] !== undefined)
-  writeFileSync(values['write-parameters'], `${JSON.stringify(parameters, null, 1)}\n`);
+if (flags.writeMembers !== undefined) writeFileSync(flags.writeMembers, `${JSON.stringify(members, null, 1)}\n`);
+if (flags.writeParameters !== undefined)
+  writeFileSync(flags.writeParameters, `${JSON.stringify(parameters, null, 1)}\n`);
 process.exitCode = failures === 0 ? 0 : 1;

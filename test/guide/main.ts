@@ -1,5 +1,5 @@
 /**
- * `npm run guide [-- --generation N]`: runs the whole guide for delegates on a devnet of four nodes. Checks that no two
+ * `npm run guide`: runs the whole guide for delegates on a devnet of four nodes. Checks that no two
  * headers that the delegate signed contradict each other. The check covers the headers from all three data folders of
  * the guide. The command takes up to half an hour, with slots of two seconds.
  */
@@ -7,17 +7,19 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
 import { createRules } from '../../src/protocol/generations.ts';
 import type { Generation } from '../../src/protocol/params.ts';
+import { generationsIn, testProgram } from '../support/program.ts';
 import { walkGuide } from './walk.ts';
 
 const STEP_TIMEOUT_MS = 30 * 60_000;
 
-const { values } = parseArgs({ options: { generation: { type: 'string', multiple: true } } });
-const chosen = values.generation ?? ['2', '3'];
-const results = await Promise.allSettled(chosen.map((each) => walk(each === '2' ? 2 : 3)));
+const { generation: chosen = [2, 3] } = testProgram('guide', 'Runs the whole guide for delegates on a devnet')
+  .option('--generation <numbers...>', 'protocol generations (default: both at the same time)', generationsIn)
+  .parse()
+  .opts<{ readonly generation?: readonly Generation[] }>();
+const results = await Promise.allSettled(chosen.map(walk));
 for (const result of results) {
   if (result.status === 'fulfilled') continue;
   console.error(result.reason);

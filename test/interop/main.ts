@@ -1,22 +1,28 @@
-/**
- * `npm run interop -- [--generation 3] [--cases abc] [--cache DIR] [--keep]`: runs real nodes (of lisk-sdk) and ours
- * together in test networks.
- */
+/** `npm run interop`: runs real nodes (of lisk-sdk) and ours together in test networks. */
 
-import { parseArgs } from 'node:util';
+import { InvalidArgumentError, Option } from 'commander';
+import type { Generation } from '../../src/protocol/params.ts';
+import { generationsIn, testProgram } from '../support/program.ts';
 import { defaultCacheFolder, installPostgres, installRelease } from './install.ts';
 import { GENERATIONS, GROUPS, casesIn, type Letter } from './cases.ts';
 import { chargesOf } from './watch.ts';
 import { makeWorld, type WorldOptions } from './world.ts';
 
-const { values } = parseArgs({
-  options: {
-    generation: { type: 'string', multiple: true, default: GENERATIONS.map(String) },
-    cases: { type: 'string', default: GROUPS.flat().join('') },
-    cache: { type: 'string', default: defaultCacheFolder() },
-    keep: { type: 'boolean', default: false },
-  },
-});
+interface Flags {
+  readonly generation?: readonly Generation[];
+  readonly cases: string;
+  readonly cache: string;
+  readonly keep?: true;
+}
+
+const LETTERS = GROUPS.flat().join('');
+const flags = testProgram('interop', 'Runs real nodes (of lisk-sdk) and ours together in test networks')
+  .option('--generation <numbers...>', 'protocol generations (default: 3, then 2)', generationsIn)
+  .addOption(new Option('--cases <letters>', 'cases to run').default(LETTERS).argParser(lettersOf))
+  .option('--cache <directory>', 'folder for the downloaded releases', defaultCacheFolder())
+  .option('--keep', 'keep the folders and logs of the run')
+  .parse()
+  .opts<Flags>();
 
 interface Row {
   readonly generation: number;
@@ -46,13 +52,13 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 try {
-  for (const generation of GENERATIONS.filter((each) => values.generation.includes(String(each)))) {
-    const release = await installRelease(generation, values.cache, log);
-    const postgres = await installPostgres(values.cache, log);
+  for (const generation of GENERATIONS.filter((each) => flags.generation?.includes(each) ?? true)) {
+    const release = await installRelease(generation, flags.cache, log);
+    const postgres = await installPostgres(flags.cache, log);
     log(`generation ${generation}: lisk-sdk ${release.sdkVersion} under Node.js ${release.nodeVersion}`);
     for (const group of GROUPS) {
-      const letters = group.filter((letter) => values.cases.includes(letter));
-      if (letters.length > 0) await runGroup(letters, { release, postgres, log, keep: values.keep });
+      const letters = group.filter((letter) => flags.cases.includes(letter));
+      if (letters.length > 0) await runGroup(letters, { release, postgres, log, keep: flags.keep === true });
     }
   }
   console.log('\n| generation | case | result | time | figures |\n| --- | --- | --- | --- | --- |');
@@ -96,4 +102,9 @@ async function runGroup(letters: readonly Letter[], options: WorldOptions): Prom
   }
   await place.close();
   closeWorld = undefined;
+}
+
+function lettersOf(text: string): string {
+  if (/^./.test(text) && [...text].every((letter) => LETTERS.includes(letter))) return text;
+  throw new InvalidArgumentError(`It should be letters of ${LETTERS}.`);
 }

@@ -13,8 +13,10 @@ import { join } from 'node:path';
 import { packageDirectory } from '../../src/config/package.ts';
 import { freePortRanges } from '../support/ports.ts';
 import { MachineWatch } from '../support/machine.ts';
+import { testProgram } from '../support/program.ts';
 import { copySampleProject, passedTests, RUNNERS, TESTS, type Runner } from './sample-project.ts';
 
+testProgram('package-check', 'Packs the package, and tries it in an empty folder and in a sample project').parse();
 const folder = mkdtempSync(join(tmpdir(), 'bloomery-package-'));
 const MINUTES_MS = 60_000;
 /** Time limit for all tests of the sample project in one runner, including the start and end of the runner. */

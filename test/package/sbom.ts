@@ -10,6 +10,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageDirectory } from '../../src/config/package.ts';
+import { testProgram } from '../support/program.ts';
 import type { Untyped } from '../support/untyped.ts';
 
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
@@ -20,6 +21,7 @@ interface LockedPackage {
   readonly dev?: boolean;
 }
 
+testProgram('sbom', 'Prints a software bill of materials in the format CycloneDX').parse();
 const directory = packageDirectory();
 const { packages } = JSON.parse(readFileSync(join(directory, 'package-lock.json'), 'utf8')) as {
   readonly packages: Readonly<Record<string, LockedPackage>>;

@@ -5,10 +5,10 @@
  * exit code of the program is then 1.
  */
 
-import { Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { performance } from 'node:perf_hooks';
-
 import type { Generation } from '../../src/protocol/params.ts';
+import { generationIn, positiveNumber, testProgram, wholeNumber } from '../support/program.ts';
 import { syncAfterOutage } from './catch-up.ts';
 import { runMutants } from './run-mutants.ts';
 import { runRecords } from './records/many.ts';
@@ -35,15 +35,15 @@ interface Flags {
 /** Number of log lines that the program prints for a failed seed. */
 const LINES_SHOWN = 60;
 
-const program = new Command('sim')
-  .description('Runs worlds of nodes on virtual time under faults drawn from a seed')
+const whole = wholeNumber(0);
+const program = testProgram('sim', 'Runs worlds of nodes on virtual time under faults drawn from a seed')
   .option('--seed <number>', 'the world to run', whole, 1)
   .option('--seeds <from..to>', 'a range of worlds', range)
   .option('--nodes <number>', 'nodes of a world', whole, 4)
-  .option('--hours <number>', 'virtual hours', positive, 1)
-  .option('--store <kind>', 'memory or lmdb', 'memory')
-  .option('--generation <number>', 'protocol generation, 2 or 3', generation, 3 as Generation)
-  .option('--jobs <number>', 'processes that share the seeds', whole, 1)
+  .option('--hours <number>', 'virtual hours', positiveNumber, 1)
+  .addOption(new Option('--store <kind>', 'where the nodes store').choices(['memory', 'lmdb']).default('memory'))
+  .option('--generation <number>', 'protocol generation, 2 or 3', generationIn, 3 as Generation)
+  .option('--jobs <number>', 'processes that share the seeds', wholeNumber(1), 1)
   .option('--behind <blocks>', 'have a node catch up with so many blocks instead', whole)
   .option('--restores <number>', 'run so many schedules of backups, from the seed on, instead', whole)
   .option('--records <number>', 'run so many schedules of signing records, from the seed on, instead', whole)
@@ -54,16 +54,15 @@ const program = new Command('sim')
 process.exitCode = await main(program.opts<Flags>());
 
 async function main(flags: Flags): Promise<number> {
-  if (flags.mutants !== undefined)
-    return runMutants(Math.max(1, flags.jobs), flags.mutants === true ? '' : flags.mutants);
+  if (flags.mutants !== undefined) return runMutants(flags.jobs, flags.mutants === true ? '' : flags.mutants);
   if (flags.restores !== undefined) return runRestores(flags.seed, flags.restores, flags.jobs);
   if (flags.records !== undefined) return runRecords(flags.seed, flags.records);
   if (flags.behind !== undefined) return lateNode(flags.behind);
   const [from, to] = flags.seeds ?? [flags.seed, flags.seed];
   const all: RunOptions[] = [];
   for (let seed = from; seed <= to; seed += 1) {
-    const store = flags.store === 'lmdb' ? 'lmdb' : 'memory';
-    all.push({ seed, nodes: flags.nodes, hours: flags.hours, store, generation: flags.generation });
+    const { nodes, hours, store, generation } = flags;
+    all.push({ seed, nodes, hours, store, generation });
   }
   const startMs = performance.now();
   let failed = 0;
@@ -130,24 +129,6 @@ function printResult(result: RunResult, speedUp: number, flags: Flags): void {
 function textOf({ atMs, node, level, code, fields }: SimLine): string {
   const time = new Date(atMs).toISOString().slice(11, 23);
   return `${time} node ${node} ${level} ${code} ${JSON.stringify(fields)}`;
-}
-
-function whole(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 0) throw new InvalidArgumentError('a whole number is wanted');
-  return value;
-}
-
-function generation(text: string): Generation {
-  if (text === '2') return 2;
-  if (text === '3') return 3;
-  throw new InvalidArgumentError('2 or 3 is wanted');
-}
-
-function positive(text: string): number {
-  const value = Number(text);
-  if (!(value > 0)) throw new InvalidArgumentError('a number above 0 is wanted');
-  return value;
 }
 
 function range(text: string): readonly [number, number] {

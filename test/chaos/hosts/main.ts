@@ -3,25 +3,29 @@
  * network namespace.
  */
 
-import { parseArgs } from 'node:util';
 import { messageOf } from '../../../src/primitives/errors.ts';
+import type { Generation } from '../../../src/protocol/params.ts';
+import { generationIn, positiveNumber, testProgram, wholeNumber } from '../../support/program.ts';
 import { runHosts } from './run-hosts.ts';
 
-const { values } = parseArgs({
-  options: {
-    hosts: { type: 'string', default: '5' },
-    minutes: { type: 'string', default: '5' },
-    'per-second': { type: 'string', default: '3' },
-    generation: { type: 'string', default: '3' },
-  },
-});
+interface Flags {
+  readonly hosts: number;
+  readonly minutes: number;
+  readonly perSecond: number;
+  readonly generation: Generation;
+}
+
+const flags = testProgram('hosts', 'Runs nodes in network namespaces with the latencies of a wide area network')
+  .option('--hosts <number>', 'network namespaces', wholeNumber(1), 5)
+  .option('--minutes <number>', 'length of the run', positiveNumber, 5)
+  .option('--per-second <number>', 'transactions per second', positiveNumber, 3)
+  .option('--generation <number>', 'protocol generation, 2 or 3', generationIn, 3 as Generation)
+  .parse()
+  .opts<Flags>();
 
 try {
   const wrongs = await runHosts({
-    hosts: Number(values.hosts),
-    minutes: Number(values.minutes),
-    perSecond: Number(values['per-second']),
-    generation: values.generation === '2' ? 2 : 3,
+    ...flags,
     log: (line) => console.log(line),
   });
   for (const wrong of wrongs) console.log(`wrong: ${wrong}`);
