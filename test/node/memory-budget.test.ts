@@ -17,7 +17,7 @@ const config = loadConfig({
 test('the sum of all budgets and the base use stays below each allowed memory limit', (t) => {
   const { limitMb } = OPTIONS.memory;
   const neededMb = neededBytes(config) / MB;
-  t.log(`${Math.round(neededMb)} MB of ${limitMb.default} MB`);
+  t.log(`${Math.ceil(neededMb)} MB of ${limitMb.default} MB`);
   t.is(limitMb.read(Math.floor(neededMb)), undefined);
   t.true(neededMb < 0.75 * limitMb.default, 'a quarter of the default is left for what is not collected yet');
 });

@@ -76,7 +76,7 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   SYNC_BRANCH_INVALID: 100,
 };
 
-/** Returns the points that an offence costs; 0 for a code that is not an offence. */
+/** Returns the points that an offence costs; 0 for an unknown code, and for an offence that costs no points. */
 export function pointsOf(code: string): number {
   return Object.hasOwn(POINTS, code) ? POINTS[code as OffenceCode] : 0;
 }
