@@ -1,7 +1,7 @@
 /** Describes a transaction in words and links: `sends 12.5 LSK to 17L`. */
 
 import type { Transaction } from './answers.ts';
-import { amountText } from './format.ts';
+import { amountText, firstTypeOf } from './format.ts';
 
 /**
  * A part of a description. A part of the kind `delegate` has only the public key. The component that shows the part
@@ -15,11 +15,8 @@ export type Part =
   | { readonly kind: 'key'; readonly publicKey: string }
   | { readonly kind: 'text'; readonly text: string };
 
-/** First type number of generation 3. Generation 2 numbers the same types from 0, in the same order. */
-const SECOND_TYPES_FROM = 8;
-
 export function descriptionOf({ type, amount, recipientId, asset }: Described): readonly Part[] {
-  switch (type >= SECOND_TYPES_FROM ? type - SECOND_TYPES_FROM : type) {
+  switch (firstTypeOf(type)) {
     case 0:
       return [
         `sends ${amountText(amount)}`,
@@ -59,7 +56,7 @@ const VOTES_SHOWN = 2;
  * result is empty.
  */
 export function targetsOf({ type, recipientId, asset }: Described): readonly Part[] {
-  switch (type >= SECOND_TYPES_FROM ? type - SECOND_TYPES_FROM : type) {
+  switch (firstTypeOf(type)) {
     case 2: {
       const username = asset['username'] ?? recordOf(asset['delegate'])['username'];
       return isFilled(username) ? [{ kind: 'name', username }] : [];

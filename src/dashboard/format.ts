@@ -136,11 +136,20 @@ const TYPES: Readonly<Record<number, string>> = {
   6: 'Deposit',
   7: 'Withdrawal',
 };
-/** First type number of generation 3. Generation 2 numbers the same types from 0, in the same order. */
-const SECOND_TYPES_FROM = 8;
+/**
+ * First and last number of the types of generation 3 that generation 2 also has. Generation 2 numbers these types from 0,
+ * in the same order.
+ */
+export const SECOND_TYPES_FROM = 8;
+const SECOND_TYPES_TO = 12;
+
+/** Returns the number of a type in generation 2. The number of a type that generation 2 lacks stays as it is. */
+export function firstTypeOf(type: number): number {
+  return type >= SECOND_TYPES_FROM && type <= SECOND_TYPES_TO ? type - SECOND_TYPES_FROM : type;
+}
 
 export function typeText(type: number): string {
-  return TYPES[type >= SECOND_TYPES_FROM ? type - SECOND_TYPES_FROM : type] ?? `Type ${type}`;
+  return TYPES[firstTypeOf(type)] ?? `Type ${type}`;
 }
 
 /**

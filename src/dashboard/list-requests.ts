@@ -1,11 +1,10 @@
 /** Converts the filters and the order of a list to a request to the node. */
 
-import { BEDDOWS_PER_LSK } from './format.ts';
+import { BEDDOWS_PER_LSK, SECOND_TYPES_FROM } from './format.ts';
 import type { Filters } from './hash-route.ts';
 
 /** Transaction types that a filter can select, as numbered in generation 2. Generation 3 numbers them from 8. */
 export const TRANSACTION_TYPES = [0, 1, 2, 3, 4] as const;
-const SECOND_TYPES_FROM = 8;
 
 /** An order of a list: the value of the parameter `sort`, and the label that the dashboard shows. */
 export type Order = readonly [sort: string, title: string];

@@ -19,7 +19,7 @@ export const VOTES_PER_ACCOUNT_MAX = 101;
 /** The supply, in beddows, that the genesis block pays out. */
 export const GENESIS_SUPPLY = 10_000_000_000_000_000n;
 
-/** Fees in beddows. The fees are equal in both generations. */
+/** Fees in beddows. A type that both generations have costs the same fee in both. */
 export const FEES = {
   transfer: 10_000_000n,
   secondSignature: 500_000_000n,

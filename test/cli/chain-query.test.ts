@@ -245,6 +245,7 @@ for (const [type, asset, words] of [
   [4, { multisignature: { min: 2, keysgroup: ['+a', '+b', '+c'] } }, 'registers a group of 3, of whom 2 must sign'],
   [12, { min: 1, keysgroup: ['+a'] }, 'registers a group of 1, of whom 1 must sign'],
   [5, {}, 'is of type 5'],
+  [13, {}, 'is of type 13'],
   [11, null, 'votes for nobody'],
 ] as const) {
   test(`a transaction of type ${type} with ${JSON.stringify(asset).slice(0, 40)} ${words}`, (t) => {

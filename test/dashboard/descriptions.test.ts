@@ -41,6 +41,7 @@ for (const [transaction, sentence] of [
     'becomes a group: 2 of 1 members must sign, who have 5 h to sign: [key ababab]',
   ],
   [{ type: 5, asset: {} }, 'is of type 5'],
+  [{ type: 13, asset: {} }, 'is of type 13'],
 ] as const satisfies readonly (readonly [Partial<Described> & Pick<Described, 'type'>, string])[]) {
   test(`type ${transaction.type} reads: ${sentence}`, (t) => t.is(textOf(transaction), sentence));
 }

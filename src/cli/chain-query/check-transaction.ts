@@ -7,6 +7,7 @@
 
 import { lskText } from '../../primitives/amount.ts';
 import type { TransactionSigner } from '../../protocol/sign.ts';
+import { amountOf } from '../../protocol/tx/amounts.ts';
 import type { Transaction } from '../../protocol/types.ts';
 import { NODE_CLOCK } from '../answer-shapes.ts';
 import { groupOfAccount } from './group-of-account.ts';
@@ -103,7 +104,7 @@ function secondSignatureFaults(
 
 function fundsFaults({ fee, payload, senderId }: Transaction, sender: AccountJson | undefined): readonly string[] {
   const balance = BigInt(sender?.balance ?? '0');
-  const needed = fee + (payload.kind === 'transfer' ? payload.amount : 0n);
+  const needed = fee + amountOf({ payload });
   return balance >= needed
     ? []
     : [`${senderId} has ${lskText(balance)} LSK, but the transaction needs ${lskText(needed)} LSK`];

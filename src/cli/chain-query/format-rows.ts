@@ -19,10 +19,11 @@ const NAMES: Readonly<Record<number, string>> = {
   4: 'multisignature registration',
 };
 /**
- * Lowest number of a transaction type in generation 3. Generation 2 has the same transaction types in the same order,
- * but numbers them from 0.
+ * Lowest and highest number of the types of generation 3 that generation 2 also has. Generation 2 has these types in the
+ * same order, but numbers them from 0.
  */
 const FIRST_TYPE_GEN3 = 8;
+const LAST_TYPE_GEN3 = 12;
 
 export function rowLines(rows: readonly Row[]): readonly string[] {
   const width = Math.max(LABEL_CHARACTERS, ...rows.map(([label]) => label.length + GAP.length));
@@ -80,13 +81,14 @@ export function descriptionOf({ type, amount, recipientId, asset }: TransactionJ
   }
 }
 
-/** Name of a transaction type, for example `transfer`. */
+/** Name of a transaction type, for example `transfer`; `type 13` for a type without a name. */
 export function typeName(type: number): string {
   return NAMES[kindOf(type)] ?? `type ${type}`;
 }
 
+/** Returns the number of a type in generation 2. The number of a type that generation 2 lacks stays as it is. */
 function kindOf(type: number): number {
-  return type >= FIRST_TYPE_GEN3 ? type - FIRST_TYPE_GEN3 : type;
+  return type >= FIRST_TYPE_GEN3 && type <= LAST_TYPE_GEN3 ? type - FIRST_TYPE_GEN3 : type;
 }
 
 function dataOf({ data }: Readonly<Record<string, unknown>>): string {

@@ -6,6 +6,7 @@ import { lskText } from '../../primitives/amount.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { createSigner } from '../../protocol/sign.ts';
+import { amountOf } from '../../protocol/tx/amounts.ts';
 import type { KeyPair, Payload, Transaction } from '../../protocol/types.ts';
 import type { NodeAsker } from '../ask-node.ts';
 import type { SendingFlags, TransactionFlags } from '../flags.ts';
@@ -134,7 +135,7 @@ function hintOf({ id, senderId, payload }: Transaction, group: Group | undefined
 
 async function checkFunds(node: NodeAsker, { senderId, fee, payload }: Transaction): Promise<void> {
   const { balance } = await accountFacts(node, senderId);
-  const needed = fee + (payload.kind === 'transfer' ? payload.amount : 0n);
+  const needed = fee + amountOf({ payload });
   if (balance >= needed) return;
   throw new ProtocolError(
     'FUNDS_MISSING',
