@@ -248,7 +248,7 @@ class FileJournal implements JournalFile {
       return heldSinceS > last.timestamp ? [hold, header] : [header, hold];
     });
     const isIdentityKept = this.#isIdentityRecorded || (this.isCopied && !isComplete);
-    this.#write(...lines, ...(isIdentityKept ? [] : [identityOf(this.#descriptor)]));
+    this.#write(...lines, ...(isIdentityKept ? [] : [this.#ownIdentity()]));
     if (isIdentityKept) return;
     this.#isIdentityRecorded = true;
     this.#renewFingerprint();
@@ -256,20 +256,34 @@ class FileJournal implements JournalFile {
 
   recordFileIdentity(): void {
     if (this.#hasFingerprint) return;
-    if (!this.#isIdentityRecorded) this.#write(identityOf(this.#descriptor));
+    if (!this.#isIdentityRecorded) this.#write(this.#ownIdentity());
     this.#isIdentityRecorded = true;
     this.#renewFingerprint();
   }
 
-  #write(...entries: readonly Entry[]): void {
+  /**
+   * The identity of the file to which the next `#write` appends. A rewrite makes a new file with another identity, so it
+   * must come first.
+   */
+  #ownIdentity(): FileIdentity {
+    this.#checkOwned();
+    this.#writing(() => this.#compactIfLong());
+    return identityOf(this.#descriptor);
+  }
+
+  #checkOwned(): void {
     if (this.#closed) throw new ProtocolError('JOURNAL_CLOSED', { file: this.#file });
     if (!this.#lock.isHeld()) throw takenOver(this.#file);
+  }
+
+  #write(...entries: readonly Entry[]): void {
+    this.#checkOwned();
     const lines = entries.map(lineOf);
     const bytes = Buffer.concat(lines);
     this.#writing(() => {
       // If the file has too many lines, the journal rewrites the file before it writes the new line. If the rewriting
       // failed after the new line was on the disk, the file would contain a line that `#known` lacks.
-      if (this.#lines > this.#known.size + this.#spareLinesMax) this.#compact();
+      this.#compactIfLong();
       if (!this.#folderSynced) this.#syncFolder();
       this.#append(bytes);
     });
@@ -337,6 +351,10 @@ class FileJournal implements JournalFile {
   #undoLine(): void {
     ftruncateSync(this.#descriptor, this.#bytes);
     this.#torn = false;
+  }
+
+  #compactIfLong(): void {
+    if (this.#lines > this.#known.size + this.#spareLinesMax) this.#compact();
   }
 
   /**

@@ -20,7 +20,7 @@ import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
-import { openJournal } from '../../src/node/journal-file.ts';
+import { openJournal, type JournalFile } from '../../src/node/journal-file.ts';
 import type { SignedHeader } from '../../src/protocol/rules.ts';
 import { limitFileSize } from '../support/full-disk.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
@@ -316,6 +316,24 @@ test('a long journal is rewritten with the last header of each delegate', (t) =>
   t.deepEqual(again.last(A), header(100));
   t.deepEqual(again.last(B), header(99));
   again.close();
+});
+
+test('a journal that is rewritten when its identity is stored is no copy at the next start', (t) => {
+  for (const store of [
+    (journal: JournalFile) => journal.recordFileIdentity(),
+    (journal: JournalFile) => journal.take([{ publicKey: B, last: header(9), heldSinceS: 0, isCopy: false }]),
+  ]) {
+    const file = join(temporaryFolder(t), 'journal');
+    const journal = openJournal(file, { spareLinesMax: 2 });
+    for (const height of [1, 2, 3, 4]) journal.record(A, header(height));
+    const inode = statSync(file).ino;
+    store(journal);
+    t.not(statSync(file).ino, inode, 'the journal was rewritten');
+    journal.close();
+    const again = openJournal(file);
+    t.false(again.isCopied);
+    again.close();
+  }
 });
 
 test('a journal that cannot be rewritten refuses to sign until it can, and loses no header', (t) => {
