@@ -20,6 +20,7 @@ import {
   takenOf,
   textOfRecord,
   waitingAmong,
+  type DelegateRecord,
   type SigningRecord,
 } from './signing-record.ts';
 import type { WatermarkFiles } from './watermark-files.ts';
@@ -75,7 +76,9 @@ export function importRecord({
 }: RecordImport): Imported {
   const imports = watermarkFolder === undefined ? undefined : new ImportedRecords(watermarkFolder);
   const before = imports?.find(record);
-  const isDoubted = mayHaveMovedSince(journal, record) || isDoubtedBy(watermarks, record);
+  const doubted = record.delegates.filter((delegate) => isDoubtedBy(watermarks, delegate));
+  // If the record says itself that a header may not be the last one, the doubt concerns only this delegate.
+  const isDoubted = mayHaveMovedSince(journal, record) || doubted.some(isWhole);
   if (!record.isCopy && !isDoubted && before?.into === into && knowsAllOf(journal, record)) {
     // The first import may have ended before it changed the watermarks.
     const isOutdated = ({ publicKey }: { readonly publicKey: PublicKey }): boolean =>
@@ -85,7 +88,7 @@ export function importRecord({
     return { kind: 'known', before, waiting: 0, isMarked: markAsCopy(file, record).isMarked };
   }
   // The first write changes the journal, and the second write must not depend on this change.
-  const whole = takenOf(journal, record, nowS);
+  const whole = takenOf(journal, withDoubts(record, doubted), nowS);
   journal.take(takenOf(journal, { ...record, isCopy: true }, nowS));
   const isNew = before === undefined && addNote(imports, record, { into, atS: unixS });
   const { isMarked, isFirst } = record.isCopy ? MARKED_BEFORE : markAsCopy(file, record);
@@ -93,6 +96,7 @@ export function importRecord({
     distrustAll(journal, record, watermarks);
     return { kind: 'copy', before, waiting: 0, isMarked };
   }
+  distrustAll(journal, { ...record, delegates: doubted }, watermarks);
   const isComplete = coversAllOf(journal, record);
   try {
     journal.take(whole, isComplete);
@@ -102,7 +106,8 @@ export function importRecord({
     const message = `${error.message}; the record was imported as a copy, so the node waits as if it had no record`;
     throw new ProtocolError(error.code, error.data, message, { cause: error });
   }
-  markAll(journal, record, watermarks);
+  const undoubted = record.delegates.filter((delegate) => !doubted.includes(delegate));
+  markAll(journal, { ...record, delegates: undoubted }, watermarks);
   if (record.delegates.some(({ publicKey }) => watermarks?.read(publicKey)?.movedAtS !== undefined))
     return { kind: 'moved', before, waiting: 0, isMarked };
   const kind = journal.isCopied && !isComplete ? 'inCopy' : 'first';
@@ -110,19 +115,22 @@ export function importRecord({
 }
 
 /**
- * True if a watermark shows, or may hide, that a delegate has signed on this machine after the header of the record. A
- * watermark that says that the delegate was exported does not count: the record can be that of this export. A copied
- * watermark counts, unless the record says itself that it may lack signatures of the delegate.
+ * True if a watermark shows, or may hide, that the delegate has signed on this machine after the header of the record. A
+ * watermark that says that the delegate was exported does not count: the record can be that of this export.
  */
-function isDoubtedBy(watermarks: WatermarkFiles | undefined, { delegates }: SigningRecord): boolean {
-  return delegates.some((delegate) => {
-    const { publicKey, last } = delegate;
-    const watermark = watermarks?.read(publicKey);
-    // If the record says itself that its header may not be the last one, the delegate waits in any case.
-    if (watermark?.isCopied === true && isWhole(delegate)) return true;
-    if (watermark === undefined || watermark.movedAtS !== undefined) return false;
-    return (watermark.last?.timestamp ?? -1) > (last?.timestamp ?? -1);
-  });
+function isDoubtedBy(watermarks: WatermarkFiles | undefined, { publicKey, last }: DelegateRecord): boolean {
+  const watermark = watermarks?.read(publicKey);
+  if (watermark?.isCopied === true) return true;
+  if (watermark === undefined || watermark.movedAtS !== undefined) return false;
+  return (watermark.last?.timestamp ?? -1) > (last?.timestamp ?? -1);
+}
+
+/** Returns the record with the mark of a copy at each doubted delegate. */
+function withDoubts(record: SigningRecord, doubted: readonly DelegateRecord[]): SigningRecord {
+  const delegates = record.delegates.map((delegate): DelegateRecord =>
+    doubted.includes(delegate) ? { ...delegate, isCopy: true } : delegate,
+  );
+  return { ...record, delegates };
 }
 
 /** Stores the entry of this import. Returns false if there is an entry, which another process has just stored. */

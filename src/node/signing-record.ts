@@ -181,8 +181,8 @@ export function checkNetwork(
  * to at least the height of the earlier header.
  *
  * The result also has the time before which signatures of the delegate may be unknown (`heldSinceS`):
- * - A copy (`isCopy`) may lack later signatures, so the time is `nowS`. If the clock is behind, the time is the latest
- *   of the time directly after the header and the two `heldSinceS`.
+ * - A copy (`isCopy` of the record or of the delegate) may lack later signatures, so the time is `nowS`. If the clock is
+ *   behind, the time is the latest of the time directly after the header and the two `heldSinceS`.
  * - Otherwise, the time is 0 if the record has the newest header that the delegate signed: it has a header, its
  *   `heldSinceS` is not later than the header, and the journal has no later header.
  * - In all other cases, the time is the later one of `heldSinceS` in the record and `heldSinceS` in the journal. If the
@@ -197,7 +197,7 @@ export function takenOf(journal: JournalFile, record: SigningRecord, nowS: numbe
     const known = journal.last(publicKey);
     const last = mergedHeader(known, delegate.last);
     const isNewest = isWhole(delegate) && last?.timestamp === delegate.last?.timestamp;
-    const isDoubtful = record.isCopy || (journal.isCopied && !isNewest);
+    const isDoubtful = record.isCopy || delegate.isCopy === true || (journal.isCopied && !isNewest);
     const unknownBeforeS = isNewest ? 0 : Math.max(heldSinceS, journal.heldSinceS(publicKey) ?? 0);
     return {
       publicKey,
@@ -205,7 +205,7 @@ export function takenOf(journal: JournalFile, record: SigningRecord, nowS: numbe
       heldSinceS: isDoubtful
         ? Math.max(holdAfter(last, nowS), heldSinceS, journal.heldSinceS(publicKey) ?? 0)
         : unknownBeforeS,
-      isCopy: isDoubtful || delegate.isCopy === true || (!isNewest && journal.isCopyFor(publicKey)),
+      isCopy: isDoubtful || (!isNewest && journal.isCopyFor(publicKey)),
     };
   });
 }

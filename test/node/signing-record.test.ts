@@ -178,6 +178,17 @@ test('a delegate without a header stays a copy through restarts and rewrites, un
   opened((journal) => t.deepEqual([journal.isCopyFor(A), journal.last(A)], [false, header(60)]));
 });
 
+test('a delegate that a record calls a copy waits from the import on, and the others do not', (t) => {
+  const from = journalIn(t);
+  from.hold(A, 50);
+  from.record(B, header(7));
+  const record = recordOf(from, NETWORK, { ...MOVE, isBehind: (publicKey) => publicKey === A });
+  t.deepEqual(takenOf(journalIn(t), record, 500), [
+    { publicKey: A, heldSinceS: 500, isCopy: true },
+    { publicKey: B, last: header(7), heldSinceS: 0, isCopy: false },
+  ]);
+});
+
 test('a copy does not shorten a wait that ends later', (t) => {
   const from = journalIn(t);
   from.hold(A, 800);
