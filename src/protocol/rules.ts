@@ -215,6 +215,9 @@ export interface Rules {
   /** Whether an announced tip is better than the tip `than`. The function compares only members of `AnnouncedTip`. */
   prefersTip(announced: AnnouncedTip, than: AnnouncedTip): boolean;
 
+  /** Whether blocks become final (BFT), and headers of a delegate can contradict each other. */
+  readonly hasFinality: boolean;
+
   /**
    * Returns the height of the highest final block. The function reads this height from `state`. Returns 0 if the
    * generation has no finality.

@@ -7,13 +7,14 @@
  * signature.
  */
 
-import type { RecalledHeader, SigningJournal } from '../../ports/journal.ts';
+import type { SigningJournal } from '../../ports/journal.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import type { SignedHeader } from '../../protocol/rules.ts';
 import { slotAt, slotStartS } from '../../protocol/slots.ts';
-import type { PublicKey } from '../../protocol/types.ts';
+import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import { NewestBlocks, type Newest } from './newest-blocks.ts';
+import { isOfChain } from './recalled-header.ts';
 import type { TipCheck } from './tip-check.ts';
 
 export interface DoubleForgingGuardDependencies {
@@ -52,7 +53,6 @@ export type Clearance =
  */
 const SEARCHED_ROUNDS = 3;
 const GENESIS_HEIGHT = 1;
-const FIRST_FORGED_HEIGHT = 2;
 
 /**
  * A slot that a delegate leaves unused on this node, and the id of the block that was in the delegate's watermark when
@@ -85,8 +85,10 @@ export class DoubleForgingGuard {
    */
   readonly #watchedSlots = new Map<PublicKey, number>();
   /**
-   * For each delegate, the last of these slots after the end of its hand-over (or without a hand-over). A node with the
-   * original of a copied record may be in the same hand-over before, and leaves its slots unused, too.
+   * For each delegate, the last slot that the guard refused with `FORGING_WAITS_FOR_EMPTY_SLOT` after the end of its
+   * hand-over (or without a hand-over). A node with the original of a copied record may be in the same hand-over before,
+   * and leaves its slots unused, too. The same is true of a slot that both nodes leave unused because of a block that a
+   * third node signed (`FORGING_ELSEWHERE`), and of a slot during the search (`SEARCHING`).
    */
   readonly #watchedAfterHandOver = new Map<PublicKey, number>();
   /** The watched slots of delegates that have a watermark but no header in the journal. */
@@ -107,7 +109,42 @@ export class DoubleForgingGuard {
   hold(publicKey: PublicKey): void {
     const { chain, journal, riskDoubleForging } = this.#dependencies;
     if (riskDoubleForging || journal.last(publicKey) !== undefined) return;
-    if (journal.heldSinceS(publicKey) === undefined) journal.hold(publicKey, chain.nowS());
+    if (journal.heldSinceS(publicKey) === undefined) journal.hold(publicKey, this.#laterOf(chain.nowS()));
+  }
+
+  /**
+   * Begins the waits of the given delegates again that have no end yet. Call after the system clock was set forward: the
+   * waits have begun by a clock that was behind, so the delegates may have signed unknown headers since.
+   */
+  holdAnew(publicKeys: Iterable<PublicKey>): void {
+    const { chain, journal, riskDoubleForging } = this.#dependencies;
+    if (riskDoubleForging) return;
+    for (const publicKey of publicKeys) {
+      const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
+      const sinceS = this.#laterOf(chain.nowS());
+      if (this.#isIncomplete(publicKey, journal.last(publicKey)) && sinceS > heldSinceS)
+        journal.hold(publicKey, sinceS, journal.isCopyFor(publicKey));
+    }
+  }
+
+  /**
+   * Notes a block that was added to the chain and that this node did not forge. If another node signed the block for a
+   * delegate of the journal, the record of the delegate is incomplete from now on, even if the block is reverted. A new
+   * header that does not name the height of the block would contradict it. Only generation 3 has contradictions.
+   */
+  noteForeign({
+    id,
+    generatorPublicKey,
+    timestamp,
+  }: Pick<BlockHeader, 'id' | 'generatorPublicKey' | 'timestamp'>): void {
+    const { chain, journal, riskDoubleForging } = this.#dependencies;
+    if (riskDoubleForging || !chain.rules.hasFinality) return;
+    const last = journal.last(generatorPublicKey);
+    const heldSinceS = journal.heldSinceS(generatorPublicKey);
+    if (last === undefined && heldSinceS === undefined) return;
+    if (last !== undefined && (timestamp < last.timestamp || id === last.blockId)) return;
+    if ((heldSinceS ?? 0) > timestamp) return;
+    journal.hold(generatorPublicKey, Math.max(chain.nowS(), timestamp + 1), journal.isCopyFor(generatorPublicKey));
   }
 
   /**
@@ -124,7 +161,9 @@ export class DoubleForgingGuard {
     if (waiting !== undefined) {
       if (waiting.code === 'FORGING_ELSEWHERE' || waiting.code === 'FORGING_WAITS_FOR_EMPTY_SLOT') {
         this.#watchedSlots.set(publicKey, slot);
-        if (this.#handOver(publicKey)?.ready !== false) this.#watchedAfterHandOver.set(publicKey, slot);
+        if (waiting.code === 'FORGING_ELSEWHERE') this.#holdUntilEndOf(publicKey, slot);
+        else if (waiting !== SEARCHING && this.#handOver(publicKey)?.ready !== false)
+          this.#watchedAfterHandOver.set(publicKey, slot);
         const recalled = this.#dependencies.journal.recalled(publicKey);
         if (recalled !== undefined) this.#watchedRecalls.set(publicKey, { slot, blockId: recalled.last.blockId });
       }
@@ -199,7 +238,7 @@ export class DoubleForgingGuard {
   #recall(publicKey: PublicKey, slot: number): Waiting | undefined {
     const { journal } = this.#dependencies;
     const recalled = journal.recalled(publicKey);
-    if (recalled === undefined || !this.#isOfThisChain(recalled)) return undefined;
+    if (recalled === undefined || !isOfChain(this.#dependencies.chain.state, recalled)) return undefined;
     const { last } = recalled;
     const newest = this.#newest.of(publicKey, last.timestamp);
     if (newest === 'unknown') return SEARCHING;
@@ -216,13 +255,6 @@ export class DoubleForgingGuard {
       `the data folder has no record of the delegate, but the watermark records block ${last.height}: the delegate must ` +
       'leave one slot unused, in case another data folder of this machine signs';
     return { code: 'FORGING_WAITS_FOR_EMPTY_SLOT', reason, ...(untilS === undefined ? {} : { untilS }) };
-  }
-
-  #isOfThisChain({ last, firstBlockId }: RecalledHeader): boolean {
-    const { state } = this.#dependencies.chain;
-    const first = state.header(FIRST_FORGED_HEIGHT);
-    const isFirst = first !== undefined && first.id === firstBlockId;
-    return isFirst || (last.height > GENESIS_HEIGHT && state.header(last.height)?.id === last.blockId);
   }
 
   #waitOnTip(publicKey: PublicKey, slot: number): Waiting | undefined {
@@ -264,16 +296,19 @@ export class DoubleForgingGuard {
     const until = untilS === undefined ? {} : { untilS };
     if (foreign !== undefined) {
       const foreignSlot = slotAt(foreign.timestamp, params);
-      if (watched > foreignSlot && tipSlot > watched) return undefined;
+      const isUnused = watched > foreignSlot && tipSlot > watched;
       // If the other node had forged in the slots since the foreign block, the chain would have a newer block of it.
       const isOld = tipSlot - foreignSlot > slotsWithEveryTurn(params);
-      if (!isOld) return this.#elsewhere(foreign, { watched, tipSlot, slot, until });
+      if (!isUnused && !isOld) return this.#elsewhere(foreign, { watched, tipSlot, slot, until });
     }
     const last = journal.last(publicKey);
     if (!this.#isIncomplete(publicKey, last)) return undefined;
     // The journal may lack headers of the delegate. If the journal is a copy, the original may be in use, and its next
     // header is that of the coming slot. No knowledge of earlier slots replaces the watch, which therefore comes last.
-    const isCopy = last !== undefined || journal.isCopyFor(publicKey);
+    // With a foreign block on the chain, a wait without the mark of a copy can come from `noteForeign`. Every other such
+    // wait after a header is that of a copy, because earlier versions wrote no mark.
+    const isNoted = chain.rules.hasFinality && foreign !== undefined;
+    const isCopy = journal.isCopyFor(publicKey) || (last !== undefined && !isNoted);
     const lastWatched = isCopy ? (this.#watchedAfterHandOver.get(publicKey) ?? Number.NEGATIVE_INFINITY) : watched;
     if (lastWatched > Number.NEGATIVE_INFINITY && slot > lastWatched) return undefined;
     if (isCopy && this.#handOver(publicKey)?.ready === false) return undefined;
@@ -302,6 +337,23 @@ export class DoubleForgingGuard {
       return { code: 'FORGING_ELSEWHERE', reason: `${reason}; ${remedy}` };
     }
     return { code: 'FORGING_ELSEWHERE', reason, ...until };
+  }
+
+  /**
+   * The other node may have signed a block for the slot that this node leaves unused, on a branch that the network has
+   * abandoned. The hand-over therefore begins with the end of the slot. Generation 2 has no hand-over.
+   */
+  #holdUntilEndOf(publicKey: PublicKey, slot: number): void {
+    const { chain, journal } = this.#dependencies;
+    const { hasFinality, params } = chain.rules;
+    const endS = slotStartS(slot + 1, params);
+    if (hasFinality && (journal.heldSinceS(publicKey) ?? 0) < endS)
+      journal.hold(publicKey, endS, journal.isCopyFor(publicKey));
+  }
+
+  /** A clock that is behind the tip is wrong, so a wait begins after the tip at the earliest. */
+  #laterOf(nowS: number): number {
+    return Math.max(nowS, this.#dependencies.chain.tip.header.timestamp + 1);
   }
 
   #handOver(publicKey: PublicKey) {

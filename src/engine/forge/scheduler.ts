@@ -105,7 +105,11 @@ export class ForgingScheduler {
     this.#guard = new DoubleForgingGuard({ ...dependencies, tipCheck: this.#tipCheck });
     this.#missedSlots = new MissedSlotLog(dependencies);
     this.#sleptSlots = new SleptSlots({ ...dependencies, isEnabled });
-    this.#clockWatch = new ClockWatch({ ...dependencies, clock, times: dependencies.times });
+    const onClockSet = (byMs: number | undefined): void => {
+      if (byMs === undefined || byMs > 0) this.#guard.holdAnew(this.#keys.keys());
+      dependencies.onClockSet?.(byMs);
+    };
+    this.#clockWatch = new ClockWatch({ ...dependencies, clock, times: dependencies.times, onClockSet });
     this.#pause = new Pause({
       ...dependencies,
       notReady: () => dependencies.notReady() ?? journalNotReady(this.#journalFailsSinceMs),
@@ -158,7 +162,8 @@ export class ForgingScheduler {
     this.#stopped = false;
     // In a slot of ours, the scheduler may be waiting for a late block. Each block from a peer may be this late block.
     this.#dependencies.chain.listen({
-      applied: (_blocks, origin) => {
+      applied: (blocks, origin) => {
+        if (origin !== 'forged') this.#noteForeign(blocks);
         if (origin === 'received') this.check();
       },
     });
@@ -357,6 +362,17 @@ export class ForgingScheduler {
         ...(isJournalFailing && sinceOf(this.#journalFailsSinceMs)),
       });
       return undefined;
+    }
+  }
+
+  #noteForeign(blocks: readonly Block[]): void {
+    try {
+      for (const block of blocks) this.#guard.noteForeign(block);
+    } catch (error) {
+      // While the journal cannot be written, no delegate signs. After this time, the blocks are still on the chain, unless
+      // they were reverted.
+      if (!(error instanceof ProtocolError)) throw error;
+      if (error.code === 'JOURNAL_WRITE_FAILED') this.#journalFailsSinceMs ??= this.#dependencies.clock.nowMs();
     }
   }
 

@@ -20,11 +20,12 @@
 
 import type { Clock } from '../../ports/clock.ts';
 import type { SigningJournal } from '../../ports/journal.ts';
-import type { AnnouncedTip } from '../../protocol/rules.ts';
+import type { AnnouncedTip, SignedHeader } from '../../protocol/rules.ts';
 import type { StateReader } from '../../protocol/state.ts';
 import { slotAt } from '../../protocol/slots.ts';
 import type { PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
+import { isOfChain } from './recalled-header.ts';
 
 /** The evidence that peers give about the tip of the network. */
 export interface PeerTips {
@@ -47,7 +48,7 @@ export interface PeerTips {
 
 export interface TipCheckDependencies {
   readonly chain: Pick<Chain, 'rules' | 'tip' | 'currentSlot' | 'nowS' | 'listen'> & { readonly state: StateReader };
-  readonly journal: Pick<SigningJournal, 'last' | 'outside' | 'isCopyFor'>;
+  readonly journal: Pick<SigningJournal, 'last' | 'outside' | 'isCopyFor' | 'recalled'>;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Whether forging of a delegate is enabled on this node. */
   readonly isEnabled: (publicKey: PublicKey) => boolean;
@@ -150,8 +151,8 @@ export class TipCheck {
   /**
    * Whether it is certain that no delegate has signed a block above the tip. The result is true on two conditions: all
    * ended slots since the tip belong to delegates that are enabled on this node, and the signatures of these delegates
-   * are known. The signatures of a delegate are known if its watermark agrees with the journal, or if neither has a
-   * header of the delegate.
+   * are known. The signatures of a delegate are known in three cases: its watermark agrees with the journal; the journal
+   * has no header, and the watermark has one of this chain; or neither has a header of the delegate.
    */
   isTipSurelyNewest(): boolean {
     const { chain, isEnabled, journal } = this.#dependencies;
@@ -165,7 +166,7 @@ export class TipCheck {
       if (owner === undefined || !isEnabled(owner)) return false;
       const outside = journal.outside(owner);
       const isNew = outside === 'unknown' && journal.last(owner) === undefined && !journal.isCopyFor(owner);
-      if (outside !== 'agrees' && !isNew) return false;
+      if (outside !== 'agrees' && !isNew && this.#recalled(owner) === undefined) return false;
     }
     return true;
   }
@@ -233,10 +234,17 @@ export class TipCheck {
     return tips.filter((announced) => chain.rules.prefersTip(announced, chain.tip.header)).length;
   }
 
+  /** The header in the watermark of a delegate without a header in the journal, if it belongs to this chain. */
+  #recalled(publicKey: PublicKey): SignedHeader | undefined {
+    const { chain, journal } = this.#dependencies;
+    const recalled = journal.recalled(publicKey);
+    return recalled !== undefined && isOfChain(chain.state, recalled) ? recalled.last : undefined;
+  }
+
   /**
    * Looks for signed headers that show that this node has lost blocks. Returns the greatest height of these headers;
    * undefined if there is none. The method examines the last signed header of each enabled delegate in the current
-   * order of forgers. A header shows a loss if fork choice prefers the header to our tip, and the header is more than
+   * order of forgers, in the journal or in the watermark. A header shows a loss if fork choice prefers the header to our tip, and the header is more than
    * `UNFINISHED_BLOCKS` above our tip.
    */
   #signedBeyondTip(): number | undefined {
@@ -245,7 +253,7 @@ export class TipCheck {
     const signed = rules
       .forgers(state, tip.header.height + 1)
       .filter(isEnabled)
-      .flatMap((publicKey) => journal.last(publicKey) ?? [])
+      .flatMap((publicKey) => journal.last(publicKey) ?? this.#recalled(publicKey) ?? [])
       .filter((last) => last.height > tip.header.height + UNFINISHED_BLOCKS && rules.prefersTip(last, tip.header))
       .map(({ height }) => height);
     return signed.length === 0 ? undefined : Math.max(...signed);

@@ -61,10 +61,9 @@ export class WatermarkedJournal implements SigningJournal {
       const watermark = this.#readWatermark(delegate);
       if (journal.movedAtS(delegate) !== undefined) continue;
       const last = journal.last(delegate);
-      const isRestored =
-        watermark !== undefined &&
-        (last === undefined ? this.#isFirstLost(delegate, watermark) : isLater(watermark, last));
-      if (isRestored) this.#restore(delegate, watermark, observer, nowS);
+      // If the journal has no header of the delegate, `recalled` returns the header of the watermark.
+      if (watermark !== undefined && last !== undefined && isLater(watermark, last))
+        this.#restore(delegate, watermark, observer, nowS);
       else if (
         this.#isSignedElsewhere(delegate, watermark) ||
         (journal.isCopied && this.outside(delegate) === 'unknown' && !(isOfThisMachine && last === undefined))
@@ -148,17 +147,6 @@ export class WatermarkedJournal implements SigningJournal {
     this.#journal.copyFrom(delegate, watermark);
     const message = 'the data folder is older than the last signature: the node uses the watermark';
     observer.log('warn', 'FORGING_FOLDER_RESTORED', message, fields);
-  }
-
-  /**
-   * Whether the journal has lost the first header of a delegate: the watermark is of this chain, and its header is newer
-   * than the first start of the delegate in this folder. In a folder in which the delegate was started after the
-   * signature, `recalled` returns the header.
-   */
-  #isFirstLost(delegate: PublicKey, { last, movedAtS, firstBlockId, isCopied }: Watermark): boolean {
-    if (last === undefined || movedAtS !== undefined || isCopied === true || firstBlockId === undefined) return false;
-    const heldSinceS = this.#journal.heldSinceS(delegate) ?? Number.POSITIVE_INFINITY;
-    return firstBlockId === this.#firstBlockId() && last.timestamp >= heldSinceS;
   }
 
   /**

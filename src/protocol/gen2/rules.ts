@@ -37,6 +37,7 @@ export function createGen2Rules(params: ChainParams, options: Gen2Options = {}):
     ...blockRules,
     forkStatus,
     prefersTip: isLonger,
+    hasFinality: false,
     finalizedHeight: () => 0,
     maxHeightPrevoted: () => 0,
     forge: (state, tip, request) =>

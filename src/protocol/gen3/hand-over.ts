@@ -59,7 +59,7 @@ export function handOver(
   if (bound === undefined && !isYoung && distanceS > STANDING_TIMES * finalityBlocks(limits) * params.blockTimeS) {
     const reason =
       `no block became final for ${durationText(distanceS)}, and the delegate waits for a final block; if a third of all delegates ` +
-      'wait, no block becomes final, and only an import of their signing records ends the wait';
+      'wait, no block becomes final: import their signing records, or skip the wait with --risk-double-forging';
     return { ready: false, reason };
   }
   if (bound === undefined) {

@@ -48,6 +48,7 @@ export function createGen3Rules(params: ChainParams, options: Gen3Options = {}):
     ...blockRules,
     forkStatus: (tip, received) => forkStatus(tip, received, params),
     prefersTip: (announced, than) => isBetterChain(than, announced),
+    hasFinality: true,
     finalizedHeight: (state) => finalityOf(state).finalized,
     maxHeightPrevoted: (state) => finalityOf(state).maxPrevoted,
     forge: (state, tip, request) =>

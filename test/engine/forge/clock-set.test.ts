@@ -1,4 +1,5 @@
 import test from 'ava';
+import { ProtocolError } from '../../../src/primitives/errors.ts';
 import { setUpForging, type LoggedEvent } from './forging-fixture.ts';
 
 const of = (logged: readonly LoggedEvent[], ...codes: readonly string[]): readonly LoggedEvent[] =>
@@ -140,4 +141,38 @@ test('a full disk is tried again even while the clock of the chain is frozen', a
   await its.pass(5);
   t.is(its.chain.disk.checkWritable(), undefined);
   await its.scheduler.stop();
+});
+
+test('after the clock was set forward, the waits that began by the wrong clock begin again', async (t) => {
+  const its = setUpForging({ riskDoubleForging: false });
+  its.scheduler.start();
+  await its.pass(2);
+  const before = [...its.held.values()];
+  t.true(before.length > 30);
+  its.setClock(-30);
+  await its.pass(2);
+  t.deepEqual([...its.held.values()], before, 'a clock that was set back changes no wait');
+  its.setClock(90);
+  await its.pass(2);
+  await its.scheduler.stop();
+  for (const sinceS of its.held.values()) t.true(sinceS > its.nowS() - 30 && sinceS > Math.max(...before), `${sinceS}`);
+});
+
+test('a block that another node signed for a delegate begins a wait, unless the journal cannot be written', async (t) => {
+  const its = setUpForging({ riskDoubleForging: false });
+  its.scheduler.start();
+  await its.pass(3);
+  const beganS = new Set(its.held.values());
+  const [first = 0, second = 0] = its.ownSlots(its.currentSlot() - 3, its.currentSlot() + 9);
+  await its.pass(Math.max(0, second - its.currentSlot()) + 1);
+  its.breakJournal(new ProtocolError('JOURNAL_WRITE_FAILED'));
+  t.is((await its.receiveBlockOf(first)).kind, 'applied');
+  t.deepEqual(new Set(its.held.values()), beganS);
+  its.breakJournal(undefined);
+  t.is((await its.receiveBlockOf(second)).kind, 'applied');
+  await its.scheduler.stop();
+  t.deepEqual(
+    [...its.held.values()].filter((sinceS) => !beganS.has(sinceS)),
+    [its.nowS()],
+  );
 });

@@ -38,6 +38,8 @@ export interface ForgingFixtureOptions {
   readonly isBootKnown?: boolean;
   /** Whether the chain clock stands still, as in a devnet with stopped time. */
   readonly isChainClockFrozen?: boolean;
+  /** Whether delegates ignore signatures of other nodes; default: true. */
+  readonly riskDoubleForging?: boolean;
 }
 
 /** Makes a scheduler with the keys of every third delegate, on its own chain. */
@@ -46,6 +48,7 @@ export function setUpForging({
   readingMs = 0,
   isBootKnown = true,
   isChainClockFrozen = false,
+  riskDoubleForging = true,
 }: ForgingFixtureOptions = {}) {
   const maker = new ChainMaker();
   const { network, rules } = maker;
@@ -80,6 +83,7 @@ export function setUpForging({
   const chain = new Chain({ store, rules, verifier, clock, diskClock: machineClock, observer });
   const importer = new BlockImporter({ chain, clock, observer });
   const signed = new Map<string, SignedHeader>();
+  const held = new Map<string, number>();
   let journalError: Error | undefined;
   let notReady: string | undefined;
   let isHeld = false;
@@ -93,6 +97,11 @@ export function setUpForging({
         if (journalError !== undefined) throw journalError;
         signed.set(publicKey, header);
       },
+      heldSinceS: (publicKey) => held.get(publicKey),
+      hold: (publicKey, sinceS) => {
+        if (journalError !== undefined) throw journalError;
+        held.set(publicKey, sinceS);
+      },
     },
     clock,
     processClock: machineClock,
@@ -104,7 +113,7 @@ export function setUpForging({
     isForgingSuspended: () => isHeld,
     observer,
     waitThresholdMs: 1000,
-    riskDoubleForging: true,
+    riskDoubleForging,
     peerTips: () => ({ tips: [], fixed: 0, fixedHeard: 0, areExpected: false }),
     notReady: () => (notReady === undefined ? chain.disk.checkWritable() : { reason: notReady }),
   });
@@ -120,6 +129,7 @@ export function setUpForging({
     scheduler,
     currentSlot,
     nowMs: () => clock.nowMs(),
+    nowS: () => chain.nowS(),
     pass: async (slots: number) => {
       // Let work that has already started set its timers before the virtual time advances.
       await new Promise((resolve) => setImmediate(resolve));
@@ -140,6 +150,8 @@ export function setUpForging({
     setClock: (slots: number) => (beyond.setMs += slots * slotMs),
     /** The last header in the journal, by public key. */
     signed,
+    /** The begin of the wait in the journal (`SigningJournal.heldSinceS`), by public key. */
+    held,
     breakJournal: (error: Error | undefined) => (journalError = error),
     /** Receives a block of the given slot from a peer, on top of the tip. */
     receiveBlockOf: (slot: number) => {

@@ -2,6 +2,7 @@
 
 import test from 'ava';
 import { TipCheck, type PeerTips } from '../../../src/engine/forge/tip-check.ts';
+import type { RecalledHeader } from '../../../src/ports/journal.ts';
 import { NO_JOURNAL } from '../../support/no-journal.ts';
 import { ChainMaker } from '../../support/chain-maker.ts';
 
@@ -24,13 +25,14 @@ function node(peerTips: PeerTips, signedBeyond: number) {
     ...{ rules, state: maker.state, tip: { header: tip }, listen: () => undefined, nowS: () => now.s },
     currentSlot: () => Math.floor(now.s / blockTimeS),
   };
-  const setUp = { isCopy: false, areAllEnabled: false };
+  const setUp = { isCopy: false, areAllEnabled: false, recalled: undefined as RecalledHeader | undefined };
   const tipCheck = new TipCheck({
     chain,
     journal: {
       ...NO_JOURNAL,
       last: (key) => (signedBeyond > 0 && key === publicKey ? last : undefined),
       isCopyFor: () => setUp.isCopy,
+      recalled: () => setUp.recalled,
     },
     clock: { nowMs: () => epochMs + now.s * 1000 },
     isEnabled: (key) => setUp.areAllEnabled || key === publicKey,
@@ -42,7 +44,7 @@ function node(peerTips: PeerTips, signedBeyond: number) {
       tipCheck.tick();
     }
   };
-  return { tipCheck, waitARound, setUp };
+  return { tipCheck, waitARound, setUp, tip, firstBlockId: maker.state.header(2)?.id ?? '' };
 }
 
 for (const [what, peerTips, signedBeyond, safe] of [
@@ -70,6 +72,20 @@ for (const isCopy of [false, true])
     Object.assign(setUp, { isCopy, areAllEnabled: true });
     t.is(tipCheck.isTipSurelyNewest(), !isCopy);
   });
+
+test('the header in the watermark of this chain counts as known, and shows lost blocks', (t) => {
+  const { tipCheck, setUp, tip, firstBlockId } = node(NOBODY, 0);
+  const last = { ...tip, blockId: tip.id, maxHeightPreviouslyForged: 0 };
+  Object.assign(setUp, { isCopy: true, areAllEnabled: true, recalled: { last, firstBlockId } });
+  t.true(tipCheck.isTipSurelyNewest());
+  t.is(tipCheck.doubt(), undefined);
+  Object.assign(setUp, { recalled: { last: { ...last, blockId: '1' }, firstBlockId: 'other' } });
+  t.false(tipCheck.isTipSurelyNewest(), 'the watermark is of another chain');
+  const lost = node(NOBODY, 0);
+  const height = tip.height + 5;
+  lost.setUp.recalled = { last: { ...last, blockId: '1', height }, firstBlockId: lost.firstBlockId };
+  t.regex(lost.tipCheck.doubt()?.reason ?? '', new RegExp(`its delegates have signed block ${height}:`));
+});
 
 test('the log of a node with lost blocks names no unsafe flag before its known peers have answered', (t) => {
   const { tipCheck, waitARound } = node(NOBODY, 5);

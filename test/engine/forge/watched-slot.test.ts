@@ -3,11 +3,14 @@ import { commitBlocks } from '../../../src/engine/commit.ts';
 import { DoubleForgingGuard, type Clearance } from '../../../src/engine/forge/double-forging-guard.ts';
 import { openGenesis } from '../../../src/engine/genesis.ts';
 import type { RecalledHeader, SigningJournal } from '../../../src/ports/journal.ts';
+import type { ChainReader } from '../../../src/ports/store.ts';
 import type { Rules, SignedHeader } from '../../../src/protocol/rules.ts';
+import type { BlockHeader } from '../../../src/protocol/types.ts';
 import { chainStoreOver } from '../../../src/store/chain/open.ts';
 import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
 import { slotAt } from '../../../src/protocol/slots.ts';
 import { ChainMaker, makeNetwork, publicKeyOf } from '../../support/chain-maker.ts';
+import { chainUntil, OWN, ownerOf, rulesOf } from '../../sim/records/header-chain.ts';
 import { NO_JOURNAL } from '../../support/no-journal.ts';
 
 const last: SignedHeader = {
@@ -184,7 +187,7 @@ for (const generation of [2, 3] as const) {
           ...{ rules: afterHandOver(rules), state: store, tip: { header: maker.tip } },
           ...{ currentSlot: () => slot, nowS: () => slot * params.blockTimeS },
         },
-        journal: { ...NO_JOURNAL, last: () => last, heldSinceS: () => heldSinceS },
+        journal: { ...NO_JOURNAL, last: () => last, heldSinceS: () => heldSinceS, isCopyFor: () => heldSinceS > 0 },
         tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true },
         riskDoubleForging: false,
       });
@@ -194,6 +197,155 @@ for (const generation of [2, 3] as const) {
     t.not(codeOf(guard.clearance(publicKey, slot + 101)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
   });
 }
+
+for (const generation of [2, 3] as const) {
+  /** A guard of a delegate for which a third node has signed the newest block, and a journal that stores the waits. */
+  const guardAfterForeign = (isCopy: boolean, hasLast = true) => {
+    const { maker, rules, params, store, first } = chainOfTwo(generation);
+    const held: (readonly [sinceS: number, isCopy: boolean | undefined])[] = isCopy
+      ? [[first.timestamp + 1, true]]
+      : [];
+    const chain = {
+      ...{ rules: afterHandOver(rules), state: store, tip: { header: first as BlockHeader } },
+      ...{
+        currentSlot: () => slotAt(chain.nowS(), params),
+        nowS: () => chain.tip.header.timestamp + params.blockTimeS,
+      },
+    };
+    const guard = new DoubleForgingGuard({
+      chain,
+      journal: {
+        ...NO_JOURNAL,
+        last: () => (hasLast ? last : undefined),
+        heldSinceS: () => held.at(-1)?.[0] ?? (hasLast ? undefined : 1),
+        isCopyFor: () => held.at(-1)?.[1] === true,
+        hold: (_publicKey, sinceS, isOfCopy) => void held.push([sinceS, isOfCopy]),
+      },
+      tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true },
+      riskDoubleForging: false,
+    });
+    const publicKey = first.generatorPublicKey;
+    /** Adds the block of another delegate after at least `slots` slots. */
+    const forge = (slots: number): void => {
+      let missedSlots = slots;
+      while (publicKeyOf(maker.nextSlot(missedSlots).keyPair) === publicKey) missedSlots += 1;
+      const block = maker.forge({ missedSlots });
+      commitBlocks(store, rules, { blocks: [block] }, { nowS: block.timestamp, verify: () => true });
+      chain.tip = { header: block };
+    };
+    return { guard, forge, held, params, publicKey, slot: chain.currentSlot() };
+  };
+
+  test(`generation ${generation}: after a block of a third node, the copy leaves a slot unused that the original does not`, (t) => {
+    const [original, copy] = [guardAfterForeign(false), guardAfterForeign(true)];
+    for (const { guard, publicKey, slot, forge } of [original, copy]) {
+      t.is(codeOf(guard.clearance(publicKey, slot)), 'FORGING_ELSEWHERE');
+      forge(2);
+    }
+    const codesIn = (ahead: number) =>
+      [original, copy].map(({ guard, publicKey, slot }) => codeOf(guard.clearance(publicKey, slot + ahead)));
+    t.deepEqual(codesIn(101), ['granted', 'FORGING_WAITS_FOR_EMPTY_SLOT']);
+    copy.forge(102);
+    t.is(codesIn(202)[1], 'granted');
+  });
+
+  test(`generation ${generation}: the hand-over begins with the end of the slot that a delegate leaves to another node`, (t) => {
+    for (const isCopy of [false, true]) {
+      const { guard, publicKey, slot, held, params } = guardAfterForeign(isCopy);
+      const before = held.length;
+      for (const each of [slot, slot, slot + 101]) guard.clearance(publicKey, each);
+      const ends = [slot + 1, slot + 102].map((each) => [each * params.blockTimeS, isCopy]);
+      t.deepEqual(held.slice(before), generation === 3 ? ends : []);
+    }
+  });
+
+  test(`generation ${generation}: a block of another node makes the record of its delegate incomplete`, (t) => {
+    for (const [block, hasLast, isNoted] of [
+      [{ id: 'k', timestamp: 500 }, true, true],
+      [{ id: 'k', timestamp: 500 }, false, true],
+      [{ id: last.blockId, timestamp: last.timestamp }, true, false],
+      [{ id: 'k', timestamp: last.timestamp - 1 }, true, false],
+    ] as const) {
+      const { guard, publicKey: generatorPublicKey, held } = guardAfterForeign(false, hasLast);
+      // The clock is behind the block, and the second copy of the block changes nothing.
+      for (const _ of [1, 2]) guard.noteForeign({ ...block, generatorPublicKey });
+      t.deepEqual(held, isNoted && generation === 3 ? [[501, false]] : []);
+    }
+  });
+}
+
+test('generation 3: the block of another node of an unknown delegate, or with riskDoubleForging, is not noted', (t) => {
+  const { rules, store, first } = chainOfTwo(3);
+  for (const [heldSinceS, riskDoubleForging] of [
+    [undefined, false],
+    [1, true],
+  ] as const) {
+    const guard = new DoubleForgingGuard({
+      chain: { rules, state: store, tip: { header: first }, currentSlot: () => 1, nowS: () => 9 },
+      journal: { ...NO_JOURNAL, heldSinceS: () => heldSinceS, hold: () => t.fail('a wait was stored') },
+      tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true },
+      riskDoubleForging,
+    });
+    guard.noteForeign({ ...first, id: 'k' });
+    if (riskDoubleForging) guard.holdAnew([first.generatorPublicKey]);
+  }
+  t.pass();
+});
+
+test('a wait begins after the tip, and again after the clock was set forward', (t) => {
+  const { rules, store, first } = chainOfTwo(3);
+  const held: (readonly [sinceS: number, isCopy: boolean | undefined])[] = [];
+  const now = { s: 0, last: undefined as SignedHeader | undefined };
+  const guard = new DoubleForgingGuard({
+    chain: { rules, state: store, tip: { header: first }, currentSlot: () => 1, nowS: () => now.s },
+    journal: {
+      ...NO_JOURNAL,
+      last: () => now.last,
+      heldSinceS: () => held.at(-1)?.[0],
+      isCopyFor: () => true,
+      hold: (_publicKey, sinceS, isCopy) => void held.push([sinceS, isCopy]),
+    },
+    tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true },
+    riskDoubleForging: false,
+  });
+  const afterTipS = first.timestamp + 1;
+  guard.hold('a');
+  t.deepEqual(held.splice(0), [[afterTipS, undefined]], 'the clock is behind the tip');
+  held.push([5, true]);
+  now.s = afterTipS + 1000;
+  guard.holdAnew(['a']);
+  guard.holdAnew(['a']);
+  t.deepEqual(held, [
+    [5, true],
+    [now.s, true],
+  ]);
+  Object.assign(now, { s: now.s + 5, last: { ...last, timestamp: now.s } });
+  guard.holdAnew(['a']);
+  t.is(held.length, 2, 'the record is complete');
+});
+
+test('a slot during the search for other blocks is no slot that a copy left unused', (t) => {
+  // The other node has signed no block since slot 20, and the search reads 5,000 headers in each call.
+  let chain = chainUntil(20);
+  for (let slot = 21; slot < 16_000; slot += 1) if (ownerOf(slot) !== OWN) chain = chain.extend(slot);
+  const rules = { ...rulesOf(3), handOver: () => OVER };
+  const guard = new DoubleForgingGuard({
+    chain: {
+      ...{ rules, state: chain.state as ChainReader, tip: { header: chain.tip } },
+      ...{ currentSlot: () => 16_000, nowS: () => 160_001 },
+    },
+    journal: { ...NO_JOURNAL, last: () => last, heldSinceS: () => 5, isCopyFor: () => true },
+    tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true },
+    riskDoubleForging: false,
+  });
+  const outcomes: string[] = [];
+  for (let slot = 16_001; outcomes.length < 9 && outcomes.at(-1) !== 'granted'; slot += 4) {
+    const clearance = guard.clearance(OWN, slot);
+    const isSearching = !clearance.granted && /still searches/.test(clearance.reason);
+    outcomes.push(isSearching ? 'searching' : codeOf(clearance));
+  }
+  t.deepEqual([...new Set(outcomes)], ['searching', 'FORGING_WAITS_FOR_EMPTY_SLOT', 'granted']);
+});
 
 test('generation 3: a slot that a copy left unused before the end of the hand-over does not count', (t) => {
   const { rules, params, store, first: tip } = chainOfTwo(3);
