@@ -77,9 +77,7 @@ export interface ReceiveReport {
 const DEFAULT_LIMITS: PoolLimits = { perQueueMax: 1000, releaseLimit: 25 };
 /** Maximum time that a transaction waits in the pool, in seconds; a group transaction may wait longer. */
 const AGE_MAX_S = 10_800;
-/**
- * Maximum time that a group transaction waits in the pool, in seconds. The members of its account need time to sign.
- */
+/** Maximum time that a group transaction waits in the pool, in seconds: a day, because the members need time to sign. */
 const GROUP_AGE_MAX_S = 8 * AGE_MAX_S;
 export const WAITED_TOO_LONG = 'it waited too long';
 
