@@ -39,11 +39,14 @@ export class HeaderChain {
   readonly #headers: BlockHeader[];
   readonly #bftState: BftState;
   readonly state: StateReader;
+  /** The chain without its newest block; undefined for the genesis block. */
+  readonly parent: HeaderChain | undefined;
 
-  private constructor(headers: BlockHeader[], tip: BlockHeader, bftState: BftState) {
+  private constructor(headers: BlockHeader[], tip: BlockHeader, bftState: BftState, parent?: HeaderChain) {
     this.#headers = headers;
     this.tip = tip;
     this.#bftState = bftState;
+    this.parent = parent;
     let bytes: Uint8Array | undefined;
     const writer = { setBftState: (saved: Uint8Array) => (bytes = saved) };
     saveBftState(writer as unknown as StateWriter, bftState);
@@ -73,7 +76,18 @@ export class HeaderChain {
     const isLongest = this.#headers.length === this.tip.height;
     const headers = isLongest ? this.#headers : this.#headers.slice(0, this.tip.height);
     headers.push(header);
-    return new HeaderChain(headers, header, addHeader(this.#bftState, header, 1, LIMITS));
+    return new HeaderChain(headers, header, addHeader(this.#bftState, header, 1, LIMITS), this);
+  }
+
+  /** The headers of this chain that another chain lacks, oldest first. */
+  headersBeyond(other: HeaderChain): readonly BlockHeader[] {
+    const found: BlockHeader[] = [];
+    for (let { height } = this.tip; height > 1; height -= 1) {
+      const header = this.state.header(height);
+      if (header === undefined || other.state.header(height)?.id === header.id) break;
+      found.unshift(header);
+    }
+    return found;
   }
 
   /** The next block of an honest delegate whose node has signed all its blocks on this chain. */

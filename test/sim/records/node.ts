@@ -117,7 +117,10 @@ export class ModelNode {
   sync(network: HeaderChain): void {
     const { rules } = this.#options;
     if (network.tip.id === this.chain.tip.id || !rules.prefersTip(network.tip, this.chain.tip)) return;
+    const added = network.headersBeyond(this.chain);
     this.chain = network;
+    // As the scheduler of a real node does.
+    for (const header of added) this.#guard.noteForeign(header);
     for (const { applied } of this.#listeners) applied?.([network.tip as Block], 'synced');
   }
 

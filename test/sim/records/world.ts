@@ -141,8 +141,10 @@ export class RecordsWorld {
 
   /** Time passes. Blocks of the own delegate may be lost, and blocks of the network may be late. */
   wait(halfSlots: number, random: SeededRandom, killAt = Infinity): void {
+    const [missed, reorganised] = random.chance(0.5) ? [0.07, 0.02] : [0.3, 0.1];
     for (let step = 0; step < halfSlots; step += 1) {
-      this.#passStep(random.chance(0.07));
+      this.#passStep(random.chance(missed));
+      if (random.chance(reorganised)) this.#reorganise(random.between(1, 2));
       const running = this.folders.filter(({ node }) => node !== undefined);
       if (random.chance(0.5)) running.reverse();
       for (const folder of running) {
@@ -150,6 +152,12 @@ export class RecordsWorld {
         else this.#run(folder, { isLate: random.chance(0.3), isLost: random.chance(0.3), killAt });
       }
     }
+  }
+
+  /** The network continues on a branch without its newest blocks. Nodes follow when fork choice prefers the branch. */
+  #reorganise(blocks: number): void {
+    for (let count = 0; count < blocks && this.#network !== baseChain; count += 1)
+      this.#network = this.#network.parent ?? this.#network;
   }
 
   /** Half a slot passes. An honest delegate makes a block in its slot, unless it misses the slot. */
