@@ -64,9 +64,11 @@ export class BlockQueries {
       const headers = Array.from({ length: blocks.length }, (_, i) => this.#header(blocks.heightAt(i)));
       return listPage(headers.sort(order), query, rules);
     }
+    const { blockId, height, fromTimestampS, toTimestampS } = query;
     return this.#work.read(
-      `blocks ${generator ?? ''} ${field} ${direction} ${heights.first} ${heights.last}`,
-      (snapshot, pause) => walk(snapshot, prefix, heights, direction, pause),
+      `blocks ${JSON.stringify([generator, field, direction, blockId, height, fromTimestampS, toTimestampS])}`,
+      // The chain may have changed while the query waited, and with it the heights of a time span.
+      (snapshot, pause) => walk(snapshot, prefix, this.#over(snapshot).#heights(query), direction, pause),
       (found, store) => {
         const headerAt = (height: number): BlockHeader => headerIn(store, height);
         const { items, ...rest } = listPage(found, query, {
@@ -146,17 +148,25 @@ export class BlockQueries {
     const key = publicKey.toLowerCase();
     const heights = this.#heights({ fromTimestampS, toTimestampS });
     if (!PUBLIC_KEY_TEXT.test(key) || heights.last < heights.first) return NO_EARNINGS;
-    const { first, last } = heights;
-    const rounds = {
-      first: roundOf(first, this.#params),
-      last: roundOf(last, this.#params) - (isLastOfRound(last, this.#params) ? 0 : 1),
-    };
     const [sums = NO_EARNINGS] = await this.#work.read(
-      `earnings ${key} ${rounds.first} ${rounds.last}`,
-      async (snapshot, pause) => [await this.#over(snapshot).#earningsOfRounds(key, rounds, pause)],
+      `earnings ${key} ${fromTimestampS} ${toTimestampS}`,
+      async (snapshot, pause) => {
+        // The chain may have changed while the query waited.
+        const queries = this.#over(snapshot);
+        const rounds = queries.#roundsEndedIn(queries.#heights({ fromTimestampS, toTimestampS }));
+        return [await queries.#earningsOfRounds(key, rounds, pause)];
+      },
       (found) => found,
     );
     return sums;
+  }
+
+  #roundsEndedIn({ first, last }: Span): Span {
+    const roundOfLast = roundOf(last, this.#params);
+    return {
+      first: roundOf(first, this.#params),
+      last: isLastOfRound(last, this.#params) ? roundOfLast : roundOfLast - 1,
+    };
   }
 
   #over(store: StoredChain): BlockQueries {

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import test from 'ava';
-import type { TransactionQuery } from '../../../src/ports/queries.ts';
+import type { BlockQuery, TransactionQuery } from '../../../src/ports/queries.ts';
 import { BackgroundQueries, ITEMS_KEPT_MAX, sortInChunks } from '../../../src/store/query/background-queries.ts';
 import { openChainStore } from '../../../src/store/chain/open.ts';
 import { createQueries } from '../../../src/store/query/queries.ts';
@@ -53,6 +53,31 @@ for (const backend of BACKENDS) {
         const answer = await asked.transactions(QUERY);
         t.true(pauses > 0);
         t.deepEqual(answer, expected);
+      }
+    });
+  });
+
+  test(`${backend}: a query that waited is answered for the chain at the start of its turn, with its new blocks`, async (t) => {
+    await withStore(backend, async (store) => {
+      const dice = new Dice(5);
+      grow(store, dice, 30);
+      const { timestamp } = store.header(3)!;
+      for (const change of [() => grow(store, dice, 4), () => store.transact((writer) => writer.revert())]) {
+        let isChanged = false;
+        const pause = async () => {
+          if (!isChanged) change();
+          isChanged = true;
+        };
+        const asked = createQueries(store, paramsWith(), { pause, atOnceMax: 0, sortedMax: 1000 });
+        const query: BlockQuery = {
+          fromTimestampS: timestamp,
+          sort: { field: 'totalFee', direction: 'desc' },
+          limit: 100,
+          offset: 0,
+        };
+        const [, answer] = await Promise.all([asked.transactions(QUERY), asked.blocks(query)]);
+        t.true(isChanged);
+        t.deepEqual(answer, await createQueries(store, paramsWith()).blocks(query));
       }
     });
   });
