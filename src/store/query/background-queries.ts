@@ -124,7 +124,7 @@ export class BackgroundQueries {
   }
 }
 
-/** Number of transactions or voters that a query reads in one chunk. Reading them takes some milliseconds. */
+/** Number of items, such as transactions, that a query reads in one chunk. Reading them takes some milliseconds. */
 export const CHUNK_ITEMS = 200;
 
 /** Sorts the items in chunks and then merges the sorted chunks. Other work can run between two chunks. */
