@@ -255,8 +255,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a newer watermark is ignored',
     file: 'engine/forge/watermarked-journal.js',
-    from: 'if (isRestored) this.#restore(',
-    to: 'if (false) this.#restore(',
+    from: 'if (watermark !== void 0 && last !== void 0 && isLater(watermark, last))',
+    to: 'if (false)',
   },
   {
     name: 'a copied journal counts as whole',
@@ -273,7 +273,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a watermark without a record is ignored',
     file: 'engine/forge/double-forging-guard.js',
-    from: '!this.#isOfThisChain(recalled)',
+    from: '!isOfChain(this.#dependencies.chain.state, recalled)',
     to: 'true',
   },
   {
@@ -369,6 +369,18 @@ export const MUTANTS: readonly Mutant[] = [
     to: 'return void 0;',
   },
   {
+    name: 'a block that another node signed begins no wait',
+    file: 'engine/forge/double-forging-guard.js',
+    from: 'if (riskDoubleForging || !chain.rules.hasFinality) return;',
+    to: 'return;',
+  },
+  {
+    name: 'the hand-over does not cover the slot left unused',
+    file: 'engine/forge/double-forging-guard.js',
+    from: 'if (hasFinality && (journal.heldSinceS(publicKey) ?? 0) < endS)',
+    to: 'if (false)',
+  },
+  {
     name: 'an incomplete last line of the journal stays',
     file: 'node/journal-content.js',
     from: 'if (whole.bytes < content.length) writeTruncated(file, whole.bytes);',
@@ -377,7 +389,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the import of a copy begins no wait',
     file: 'node/signing-record.js',
-    from: 'const isDoubtful = record.isCopy || journal.isCopied && !isNewest;',
+    from: 'const isDoubtful = record.isCopy || delegate.isCopy === true || journal.isCopied && !isNewest;',
     to: 'const isDoubtful = false;',
   },
   {
