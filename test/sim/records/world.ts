@@ -154,10 +154,19 @@ export class RecordsWorld {
     }
   }
 
-  /** The network continues on a branch without its newest blocks. Nodes follow when fork choice prefers the branch. */
+  /**
+   * The network continues on a branch without its newest blocks. Nodes follow when fork choice prefers the branch. As in a
+   * real network, no switch lowers the prevoted height. Generation 2 has no finality, so a node without a record cannot know
+   * the height of a lost block there.
+   */
   #reorganise(blocks: number): void {
-    for (let count = 0; count < blocks && this.#network !== baseChain; count += 1)
-      this.#network = this.#network.parent ?? this.#network;
+    if (!this.rules.hasFinality) return;
+    for (let count = 0; count < blocks; count += 1) {
+      const { parent, state } = this.#network;
+      if (parent === undefined || this.rules.maxHeightPrevoted(parent.state) < this.rules.maxHeightPrevoted(state))
+        return;
+      this.#network = parent;
+    }
   }
 
   /** Half a slot passes. An honest delegate makes a block in its slot, unless it misses the slot. */
