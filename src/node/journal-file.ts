@@ -189,7 +189,11 @@ class FileJournal implements JournalFile {
   }
 
   isCopyFor(publicKey: PublicKey): boolean {
-    return this.#known.get(publicKey)?.isCopy === true;
+    const { heldSinceS = 0, isCopy } = this.#known.get(publicKey) ?? {};
+    const last = this.last(publicKey);
+    if (last !== undefined && last.timestamp >= heldSinceS) return false;
+    // In a line of an earlier version, a wait after a header is that of a copy.
+    return isCopy ?? last !== undefined;
   }
 
   movedAtS(publicKey: PublicKey): number | undefined {

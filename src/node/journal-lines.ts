@@ -28,8 +28,11 @@ export interface Known {
    * Chain time, in whole seconds. Before this time, the delegate may have signed headers that are not in the journal.
    */
   readonly heldSinceS?: number;
-  /** True if `heldSinceS` comes from a copy: another node may have the original, and sign the next header. */
-  readonly isCopy?: true;
+  /**
+   * Whether `heldSinceS` comes from a copy: another node may have the original, and sign the next header. Lines of earlier
+   * versions do not say so.
+   */
+  readonly isCopy?: boolean;
   /** Unix time in whole seconds at which the delegate moved to another node. */
   readonly movedAtS?: number;
   /**
@@ -50,7 +53,7 @@ interface FromOutside {
 
 export type DelegateEntry =
   | (SignedHeader & { readonly delegate: PublicKey } & FromOutside)
-  | { readonly delegate: PublicKey; readonly heldSinceS: number; readonly isCopy?: true }
+  | { readonly delegate: PublicKey; readonly heldSinceS: number; readonly isCopy?: boolean }
   /** `NOT_MOVED` instead of a time says that the delegate has returned. */
   | ({ readonly delegate: PublicKey; readonly movedAtS: number } & FromOutside)
   | { readonly delegate: PublicKey; readonly firstBlockId: string };
@@ -68,7 +71,7 @@ export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void 
   if ('heldSinceS' in entry) {
     const { heldSinceS, isCopy } = entry;
     const { isCopy: _, ...rest } = before;
-    known.set(entry.delegate, { ...rest, heldSinceS, ...(isCopy === true ? { isCopy } : {}) });
+    known.set(entry.delegate, { ...rest, heldSinceS, ...(isCopy === undefined ? {} : { isCopy }) });
   } else if ('firstBlockId' in entry) known.set(entry.delegate, { ...before, firstBlockId: entry.firstBlockId });
   else if (entry.isOutside === true) known.set(entry.delegate, { ...before, outside: outsideWith(before, entry) });
   else {
@@ -101,7 +104,7 @@ export function entriesOf(delegate: PublicKey, known: Known): readonly DelegateE
   return [
     ...(firstBlockId === undefined ? [] : [{ delegate, firstBlockId }]),
     ...(last === undefined ? [] : [entryWith(delegate, last)]),
-    ...(heldSinceS === undefined ? [] : [holdEntry(delegate, heldSinceS, isCopy === true)]),
+    ...(heldSinceS === undefined ? [] : [holdEntry(delegate, heldSinceS, isCopy)]),
     ...(movedAtS === undefined ? [] : [{ delegate, movedAtS }]),
     ...(outside === undefined ? [] : outsideEntriesOf(delegate, outside)),
   ];
@@ -118,8 +121,8 @@ export function outsideEntriesOf(
   ];
 }
 
-export function holdEntry(delegate: PublicKey, heldSinceS: number, isCopy: boolean): DelegateEntry {
-  return { delegate, heldSinceS, ...(isCopy ? { isCopy } : {}) };
+export function holdEntry(delegate: PublicKey, heldSinceS: number, isCopy: boolean | undefined): DelegateEntry {
+  return { delegate, heldSinceS, ...(isCopy === undefined ? {} : { isCopy }) };
 }
 
 export function entryWith(delegate: PublicKey, header: SignedHeader): SignedHeader & { readonly delegate: PublicKey } {

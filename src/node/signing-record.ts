@@ -184,27 +184,35 @@ export function checkNetwork(
  * - A copy (`isCopy` of the record or of the delegate) may lack later signatures, so the time is `nowS`. If the clock is
  *   behind, the time is the latest of the time directly after the header and the two `heldSinceS`.
  * - Otherwise, the time is 0 if the record has the newest header that the delegate signed: it has a header, its
- *   `heldSinceS` is not later than the header, and the journal has no later header.
+ *   `heldSinceS` is not later than the header, and the journal has no later header. There is one exception: if the journal
+ *   has learned after the export that another node has signed (`DoubleForgingGuard.noteForeign`), its time stays.
  * - In all other cases, the time is the later one of `heldSinceS` in the record and `heldSinceS` in the journal. If the
  *   journal is a copy, the journal itself may lack signatures, so the time is that of a copy.
  *
  * @param record a record of the network of the journal (`checkNetwork`)
  * @param nowS present chain time in whole seconds
+ * @param exportedS chain time of the export in whole seconds; infinity if the import need not look for later blocks
  */
-export function takenOf(journal: JournalFile, record: SigningRecord, nowS: number): readonly TakenDelegate[] {
+export function takenOf(
+  journal: JournalFile,
+  record: SigningRecord,
+  nowS: number,
+  exportedS = Number.POSITIVE_INFINITY,
+): readonly TakenDelegate[] {
   return record.delegates.map((delegate) => {
     const { publicKey, heldSinceS = 0 } = delegate;
     const known = journal.last(publicKey);
     const last = mergedHeader(known, delegate.last);
     const isNewest = isWhole(delegate) && last?.timestamp === delegate.last?.timestamp;
     const isDoubtful = record.isCopy || delegate.isCopy === true || (journal.isCopied && !isNewest);
-    const unknownBeforeS = isNewest ? 0 : Math.max(heldSinceS, journal.heldSinceS(publicKey) ?? 0);
+    const knownHeldS = journal.heldSinceS(publicKey) ?? 0;
+    const isNoted =
+      known !== undefined && !journal.isCopyFor(publicKey) && knownHeldS > Math.max(exportedS, known.timestamp);
+    const unknownBeforeS = isNewest ? (isNoted ? knownHeldS : 0) : Math.max(heldSinceS, knownHeldS);
     return {
       publicKey,
       ...(last === undefined ? {} : { last }),
-      heldSinceS: isDoubtful
-        ? Math.max(holdAfter(last, nowS), heldSinceS, journal.heldSinceS(publicKey) ?? 0)
-        : unknownBeforeS,
+      heldSinceS: isDoubtful ? Math.max(holdAfter(last, nowS), heldSinceS, knownHeldS) : unknownBeforeS,
       isCopy: isDoubtful || (!isNewest && journal.isCopyFor(publicKey)),
     };
   });

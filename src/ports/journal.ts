@@ -42,9 +42,9 @@ export interface SigningJournal {
    */
   heldSinceS(publicKey: PublicKey): number | undefined;
   /**
-   * Whether `heldSinceS` comes from a copy: the journal was copied or restored, or an imported record was a copy. Another
-   * node may then have the original, and may sign the next header. A time of the first start of a delegate, without a
-   * copy, gives false.
+   * Whether the record of the delegate is incomplete because it comes from a copy: the journal was copied or restored, or
+   * an imported record was a copy. Another node may then have the original, and may sign the next header. The result is
+   * false if the record is complete, and if it is incomplete for another reason, such as the first start of a delegate.
    */
   isCopyFor(publicKey: PublicKey): boolean;
   /**
@@ -69,7 +69,8 @@ export interface SigningJournal {
    *
    * @throws ProtocolError `SIGNED_ELSEWHERE` if the delegate's watermark shows that another process of this machine has
    *   signed for the delegate, or has handed the delegate over. The method ignores changes of the watermark from before
-   *   the opening of this journal, and from before the last call of `adopt`, `record` or `hold` for the delegate.
+   *   the opening of this journal, and from before the last call of `adopt`, `record`, or (without a header in the
+   *   journal) `hold` for the delegate.
    *   ProtocolError `JOURNAL_WRITE_FAILED`, `JOURNAL_TAKEN_OVER` or `JOURNAL_CLOSED` as described for `SigningJournal`
    */
   record(publicKey: PublicKey, header: SignedHeader): void;

@@ -21,6 +21,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { openJournal, type JournalFile } from '../../src/node/journal-file.ts';
+import { lineOf } from '../../src/node/journal-lines.ts';
 import type { SignedHeader } from '../../src/protocol/rules.ts';
 import { limitFileSize } from '../support/full-disk.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
@@ -315,6 +316,26 @@ test('a long journal is rewritten with the last header of each delegate', (t) =>
   const again = openJournal(file);
   t.deepEqual(again.last(A), header(100));
   t.deepEqual(again.last(B), header(99));
+  again.close();
+});
+
+test('a journal says whether an incomplete record is that of a copy, and takes a line without a mark for one', (t) => {
+  const file = join(temporaryFolder(t), 'journal');
+  const journal = openJournal(file);
+  journal.hold(A, 5);
+  t.false(journal.isCopyFor(A), 'the first start of a delegate');
+  journal.record(A, header(9));
+  journal.hold(A, 500, true);
+  t.true(journal.isCopyFor(A));
+  journal.record(A, header(60));
+  t.false(journal.isCopyFor(A), 'the record is complete');
+  journal.hold(A, 900, journal.isCopyFor(A));
+  t.false(journal.isCopyFor(A));
+  journal.record(B, header(9));
+  journal.close();
+  appendFileSync(file, lineOf({ delegate: B, heldSinceS: 500 }));
+  const again = openJournal(file);
+  t.deepEqual([again.isCopyFor(A), again.isCopyFor(B)], [false, true]);
   again.close();
 });
 

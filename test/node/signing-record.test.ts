@@ -189,6 +189,22 @@ test('a delegate that a record calls a copy waits from the import on, and the ot
   ]);
 });
 
+test('an import keeps a wait that the block of another node has begun after the export', (t) => {
+  const from = journalIn(t);
+  from.record(A, header(7));
+  const record = recordOf(from, NETWORK, MOVE);
+  for (const [heldSinceS, isCopy, expected] of [
+    [150, false, 0],
+    [250, false, 250],
+    [250, true, 0],
+  ] as const) {
+    const into = journalIn(t);
+    into.record(A, header(7));
+    into.hold(A, heldSinceS, isCopy);
+    t.is(takenOf(into, record, 500, 200)[0]?.heldSinceS, expected);
+  }
+});
+
 test('a copy does not shorten a wait that ends later', (t) => {
   const from = journalIn(t);
   from.hold(A, 800);

@@ -63,6 +63,9 @@ interface WatchedRecall {
   readonly blockId: string;
 }
 
+/** The members of a block that tell who signed it, and when. */
+type ForeignBlock = Pick<BlockHeader, 'id' | 'height' | 'generatorPublicKey' | 'timestamp'>;
+
 /** The slots that decide about the wait for a slot without a block of the delegate. */
 interface Watch {
   /** The watched slot of the delegate; negative infinity if there is none. */
@@ -93,6 +96,10 @@ export class DoubleForgingGuard {
   readonly #watchedAfterHandOver = new Map<PublicKey, number>();
   /** The watched slots of delegates that have a watermark but no header in the journal. */
   readonly #watchedRecalls = new Map<PublicKey, WatchedRecall>();
+  /** For each delegate, the newest block of another node that the journal could not note (`noteForeign`). */
+  readonly #unnoted = new Map<PublicKey, ForeignBlock>();
+  /** For each delegate whose wait began in `clockSetForward`, the begin of its wait before. */
+  readonly #beganBefore = new Map<PublicKey, number>();
   readonly #newest: NewestBlocks;
 
   constructor(dependencies: DoubleForgingGuardDependencies) {
@@ -103,48 +110,77 @@ export class DoubleForgingGuard {
 
   /**
    * Begins to guard the signatures of a delegate. If the journal has no header of the delegate, the first call adds a
-   * line to the journal. The line says that the delegate may have signed unknown headers before this call. With
-   * `riskDoubleForging`, the method does nothing.
+   * line to the journal. The line says that the delegate may have signed unknown headers before this call. The method also
+   * notes the newest block that another node signed for the delegate (`noteForeign`). With `riskDoubleForging`, the method
+   * does nothing.
    */
   hold(publicKey: PublicKey): void {
     const { chain, journal, riskDoubleForging } = this.#dependencies;
-    if (riskDoubleForging || journal.last(publicKey) !== undefined) return;
-    if (journal.heldSinceS(publicKey) === undefined) journal.hold(publicKey, this.#laterOf(chain.nowS()));
+    if (riskDoubleForging) return;
+    if (journal.last(publicKey) === undefined && journal.heldSinceS(publicKey) === undefined)
+      journal.hold(publicKey, this.#laterOf(chain.nowS()));
+    // The chain may have got the block while this node was off.
+    const foreign = this.#foreignHeader(publicKey);
+    if (foreign !== undefined && foreign !== 'unknown') this.noteForeign(foreign);
   }
 
   /**
-   * Begins the waits of the given delegates again that have no end yet. Call after the system clock was set forward: the
-   * waits have begun by a clock that was behind, so the delegates may have signed unknown headers since.
+   * Call after the system clock was set forward. The method begins the waits of the given delegates again that have no end
+   * yet: the waits have begun by a clock that was behind, so the delegates may have signed unknown headers since. On a new
+   * network whose delegates are all on this node, there are no unknown headers.
    */
-  holdAnew(publicKeys: Iterable<PublicKey>): void {
-    const { chain, journal, riskDoubleForging } = this.#dependencies;
-    if (riskDoubleForging) return;
+  clockSetForward(publicKeys: Iterable<PublicKey>): void {
+    const { chain, journal, riskDoubleForging, tipCheck } = this.#dependencies;
+    const { rules, state } = chain;
+    if (riskDoubleForging || !rules.hasFinality) return;
+    if (rules.finalizedHeight(state) <= GENESIS_HEIGHT && tipCheck.isTipSurelyNewest()) return;
     for (const publicKey of publicKeys) {
       const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
       const sinceS = this.#laterOf(chain.nowS());
-      if (this.#isIncomplete(publicKey, journal.last(publicKey)) && sinceS > heldSinceS)
-        journal.hold(publicKey, sinceS, journal.isCopyFor(publicKey));
+      if (!this.#isIncomplete(publicKey, journal.last(publicKey)) || sinceS <= heldSinceS) continue;
+      const beganS = this.#beganBefore.get(publicKey) ?? heldSinceS;
+      this.#beginWait(publicKey, sinceS);
+      this.#beganBefore.set(publicKey, beganS);
+    }
+  }
+
+  /**
+   * Call after the system clock was set back. A wait that `clockSetForward` has begun by a clock that was ahead begins at
+   * the present time.
+   */
+  clockSetBack(): void {
+    const { chain, journal } = this.#dependencies;
+    for (const [publicKey, beganS] of this.#beganBefore) {
+      const sinceS = Math.max(beganS, this.#laterOf(chain.nowS()));
+      if (sinceS < (journal.heldSinceS(publicKey) ?? 0)) this.#beginWait(publicKey, sinceS);
     }
   }
 
   /**
    * Notes a block that was added to the chain and that this node did not forge. If another node signed the block for a
    * delegate of the journal, the record of the delegate is incomplete from now on, even if the block is reverted. A new
-   * header that does not name the height of the block would contradict it. Only generation 3 has contradictions.
+   * header that does not name the height of the block would contradict it. In generation 2, a header names no height.
+   *
+   * @throws ProtocolError as the writes of the journal; the guard then notes the block before the next decision
    */
-  noteForeign({
-    id,
-    generatorPublicKey,
-    timestamp,
-  }: Pick<BlockHeader, 'id' | 'generatorPublicKey' | 'timestamp'>): void {
+  noteForeign(block: ForeignBlock): void {
     const { chain, journal, riskDoubleForging } = this.#dependencies;
     if (riskDoubleForging || !chain.rules.hasFinality) return;
-    const last = journal.last(generatorPublicKey);
+    const { generatorPublicKey, timestamp } = block;
     const heldSinceS = journal.heldSinceS(generatorPublicKey);
+    const last = journal.last(generatorPublicKey);
     if (last === undefined && heldSinceS === undefined) return;
-    if (last !== undefined && (timestamp < last.timestamp || id === last.blockId)) return;
-    if ((heldSinceS ?? 0) > timestamp) return;
-    journal.hold(generatorPublicKey, Math.max(chain.nowS(), timestamp + 1), journal.isCopyFor(generatorPublicKey));
+    // Without a header in the journal, the node would later take the header of the watermark for the last one.
+    const recalled = last === undefined ? journal.recalled(generatorPublicKey)?.last : undefined;
+    const known = last ?? recalled;
+    if (known !== undefined && !this.#isForeign(block, known)) return;
+    const isCopy = recalled !== undefined;
+    // A wait that has begun after the block, and after our last header, covers the block already.
+    const isCovered = (heldSinceS ?? 0) > Math.max(timestamp, last?.timestamp ?? 0);
+    if (isCovered && (!isCopy || journal.isCopyFor(generatorPublicKey))) return;
+    this.#unnoted.set(generatorPublicKey, block);
+    this.#beginWait(generatorPublicKey, Math.max(chain.nowS(), timestamp + 1), isCopy);
+    this.#unnoted.delete(generatorPublicKey);
   }
 
   /**
@@ -152,11 +188,14 @@ export class DoubleForgingGuard {
    * leaves the slot unused. After a refusal with `FORGING_ELSEWHERE` or `FORGING_WAITS_FOR_EMPTY_SLOT`, the slot
    * becomes the watched slot of the delegate.
    *
+   * @throws ProtocolError as the writes of the journal; the delegate may then not sign
    * @param slot the slot of the block. The guard compares the watched slot of the delegate with this slot and not with
    *   the clock, because this slot may have ended a moment ago. A comparison with the clock could let the delegate sign
    *   in the watched slot itself
    */
   clearance(publicKey: PublicKey, slot: number): Clearance {
+    const unnoted = this.#unnoted.get(publicKey);
+    if (unnoted !== undefined) this.noteForeign(unnoted);
     const waiting = this.#waiting(publicKey, slot);
     if (waiting !== undefined) {
       if (waiting.code === 'FORGING_ELSEWHERE' || waiting.code === 'FORGING_WAITS_FOR_EMPTY_SLOT') {
@@ -239,6 +278,8 @@ export class DoubleForgingGuard {
     const { journal } = this.#dependencies;
     const recalled = journal.recalled(publicKey);
     if (recalled === undefined || !isOfChain(this.#dependencies.chain.state, recalled)) return undefined;
+    // Another node has signed since (`noteForeign`), so the header of the watermark is not the last one.
+    if (journal.isCopyFor(publicKey)) return undefined;
     const { last } = recalled;
     const newest = this.#newest.of(publicKey, last.timestamp);
     if (newest === 'unknown') return SEARCHING;
@@ -262,10 +303,11 @@ export class DoubleForgingGuard {
     return doubt === undefined ? this.#watch(publicKey, slot) : { code: 'FORGING_OLD_TIP', ...doubt };
   }
 
-  /** Whether the chain has only its genesis block, and the journal has no header of the delegate. */
+  /** Whether the chain has only its genesis block, and neither the journal nor the watermark has a header of the delegate. */
   #isBeginning(publicKey: PublicKey): boolean {
     const { chain, journal } = this.#dependencies;
-    return chain.tip.header.height === GENESIS_HEIGHT && journal.last(publicKey) === undefined;
+    const isNew = journal.last(publicKey) === undefined && journal.outside(publicKey) !== 'later';
+    return chain.tip.header.height === GENESIS_HEIGHT && isNew;
   }
 
   /**
@@ -305,10 +347,7 @@ export class DoubleForgingGuard {
     if (!this.#isIncomplete(publicKey, last)) return undefined;
     // The journal may lack headers of the delegate. If the journal is a copy, the original may be in use, and its next
     // header is that of the coming slot. No knowledge of earlier slots replaces the watch, which therefore comes last.
-    // With a foreign block on the chain, a wait without the mark of a copy can come from `noteForeign`. Every other such
-    // wait after a header is that of a copy, because earlier versions wrote no mark.
-    const isNoted = chain.rules.hasFinality && foreign !== undefined;
-    const isCopy = journal.isCopyFor(publicKey) || (last !== undefined && !isNoted);
+    const isCopy = journal.isCopyFor(publicKey);
     const lastWatched = isCopy ? (this.#watchedAfterHandOver.get(publicKey) ?? Number.NEGATIVE_INFINITY) : watched;
     if (lastWatched > Number.NEGATIVE_INFINITY && slot > lastWatched) return undefined;
     if (isCopy && this.#handOver(publicKey)?.ready === false) return undefined;
@@ -347,8 +386,17 @@ export class DoubleForgingGuard {
     const { chain, journal } = this.#dependencies;
     const { hasFinality, params } = chain.rules;
     const endS = slotStartS(slot + 1, params);
-    if (hasFinality && (journal.heldSinceS(publicKey) ?? 0) < endS)
-      journal.hold(publicKey, endS, journal.isCopyFor(publicKey));
+    if (hasFinality && (journal.heldSinceS(publicKey) ?? 0) < endS) this.#beginWait(publicKey, endS);
+    // A node with the original of a copied record leaves the same slots unused because of the block of the other node.
+    this.#watchedAfterHandOver.delete(publicKey);
+  }
+
+  /** Begins the wait of a delegate, also anew. Slots that the delegate has left unused before no longer count. */
+  #beginWait(publicKey: PublicKey, sinceS: number, isCopy = false): void {
+    const { journal } = this.#dependencies;
+    journal.hold(publicKey, sinceS, isCopy || journal.isCopyFor(publicKey));
+    this.#watchedAfterHandOver.delete(publicKey);
+    this.#beganBefore.delete(publicKey);
   }
 
   /** A clock that is behind the tip is wrong, so a wait begins after the tip at the earliest. */
@@ -392,7 +440,7 @@ export class DoubleForgingGuard {
   /**
    * Returns the delegate's newest block on the chain if the delegate signed this block on another node. If the journal
    * has a header of the delegate, the search goes back to the time of the last header in the journal. A block then
-   * counts only if it is at least as new as this header and has another id. If the journal has no header of the
+   * counts only if another node signed it (`#isForeign`). If the journal has no header of the
    * delegate, each block of the delegate counts. The search then covers only the blocks of the last `SEARCHED_ROUNDS`
    * rounds, and older blocks that earlier searches have read. In generation 3, each new header names the greatest
    * height that the delegate has signed. The node must therefore know the delegate's newest block.
@@ -403,7 +451,17 @@ export class DoubleForgingGuard {
     const last = this.#dependencies.journal.last(publicKey);
     const newest = this.#newest.of(publicKey, last?.timestamp ?? Number.POSITIVE_INFINITY);
     if (newest === undefined || newest === 'unknown' || last === undefined) return newest;
-    return newest.timestamp < last.timestamp || newest.id === last.blockId ? undefined : newest;
+    return this.#isForeign(newest, last) ? newest : undefined;
+  }
+
+  /**
+   * Whether another node signed a block of a delegate whose last known header is `last`. An older block is ours, unless its
+   * height is greater than all heights that we had signed before the last header. Such a block is on a longer branch.
+   */
+  #isForeign({ id, height, timestamp }: Pick<BlockHeader, 'id' | 'height' | 'timestamp'>, last: SignedHeader): boolean {
+    if (id === last.blockId) return false;
+    const { hasFinality } = this.#dependencies.chain.rules;
+    return timestamp >= last.timestamp || (hasFinality && height > last.maxHeightPreviouslyForged);
   }
 
   #endOfNextTurnS(publicKey: PublicKey): number | undefined {

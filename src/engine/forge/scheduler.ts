@@ -92,6 +92,11 @@ export class ForgingScheduler {
   readonly #clockWatch: ClockWatch;
   readonly #pause: Pause;
   /**
+   * Steps of the system clock, in milliseconds, after which the guard has not renewed the waits yet; 0 for a step of
+   * unknown size.
+   */
+  readonly #clockSets: number[] = [];
+  /**
    * Unix time in milliseconds (by `clock`) since which writes to the journal fail with `JOURNAL_WRITE_FAILED`.
    * Undefined if no write has failed since the last successful write.
    */
@@ -106,8 +111,8 @@ export class ForgingScheduler {
     this.#missedSlots = new MissedSlotLog(dependencies);
     this.#sleptSlots = new SleptSlots({ ...dependencies, isEnabled });
     const onClockSet = (byMs: number | undefined): void => {
-      if (byMs === undefined || byMs > 0) this.#guard.holdAnew(this.#keys.keys());
       dependencies.onClockSet?.(byMs);
+      this.#clockSets.push(byMs ?? 0);
     };
     this.#clockWatch = new ClockWatch({ ...dependencies, clock, times: dependencies.times, onClockSet });
     this.#pause = new Pause({
@@ -258,6 +263,7 @@ export class ForgingScheduler {
     this.#dependencies.onSlotChecked?.(chain.currentSlot());
     this.#missedSlots.logIfOver();
     const passage = this.#clockWatch.read();
+    this.#renewWaits();
     if (this.#dependencies.isForgingSuspended?.() === true) {
       this.#sleptSlots.pass();
       return;
@@ -320,8 +326,8 @@ export class ForgingScheduler {
 
   /**
    * Builds the block, and writes its header to the journal on disk before the block leaves this process. Returns
-   * undefined if there is no slot to forge (`#slotToForge`), if the delegate may not sign, or if `Rules.forge` or the
-   * write to the journal throws a ProtocolError.
+   * undefined if there is no slot to forge (`#slotToForge`), if the delegate may not sign, or if the guard, `Rules.forge` or
+   * the write to the journal throws a ProtocolError.
    */
   #build(tip: TipView, isOnDemand: boolean): Block | undefined {
     const { chain, clock, pool, journal } = this.#dependencies;
@@ -329,21 +335,21 @@ export class ForgingScheduler {
     const forgingSlot = this.#slotToForge(tip, isOnDemand);
     if (forgingSlot === undefined) return undefined;
     const publicKey = hexOf(forgingSlot.keyPair.publicKey);
-    const clearance = this.#guard.clearance(publicKey, forgingSlot.slot);
-    if (!clearance.granted) {
-      this.#missedSlots.record(forgingSlot, clearance.code, 'did not sign', fieldsOf(this.#waitOf(clearance)));
-      return undefined;
-    }
-    const timestamp = slotStartS(forgingSlot.slot, rules.params);
-    pool.step();
-    const transactions = rules.selectTransactions(
-      state,
-      pool.readyForForging(),
-      { blockTimestamp: timestamp, blockHeight: tip.header.height + 1 },
-      chain.verify,
-    );
-    const { previouslyForged } = clearance;
     try {
+      const clearance = this.#guard.clearance(publicKey, forgingSlot.slot);
+      if (!clearance.granted) {
+        this.#missedSlots.record(forgingSlot, clearance.code, 'did not sign', fieldsOf(this.#waitOf(clearance)));
+        return undefined;
+      }
+      const timestamp = slotStartS(forgingSlot.slot, rules.params);
+      pool.step();
+      const transactions = rules.selectTransactions(
+        state,
+        pool.readyForForging(),
+        { blockTimestamp: timestamp, blockHeight: tip.header.height + 1 },
+        chain.verify,
+      );
+      const { previouslyForged } = clearance;
       const block = rules.forge(state, tip.header, {
         keyPair: forgingSlot.keyPair,
         timestamp,
@@ -366,13 +372,33 @@ export class ForgingScheduler {
   }
 
   #noteForeign(blocks: readonly Block[]): void {
+    for (const block of blocks) this.#writing(() => this.#guard.noteForeign(block));
+  }
+
+  /** Renews the waits after steps of the system clock. If the journal cannot be written, the next check tries again. */
+  #renewWaits(): void {
+    for (let byMs = this.#clockSets[0]; byMs !== undefined; byMs = this.#clockSets[0]) {
+      const isBack = byMs < 0;
+      const isWritten = this.#writing(() => {
+        if (isBack) this.#guard.clockSetBack();
+        else this.#guard.clockSetForward(this.#keys.keys());
+      });
+      if (!isWritten) return;
+      this.#clockSets.shift();
+    }
+  }
+
+  /** Returns false if the journal cannot be written: no delegate signs then. */
+  #writing(write: () => void): boolean {
     try {
-      for (const block of blocks) this.#guard.noteForeign(block);
+      write();
+      return true;
     } catch (error) {
-      // While the journal cannot be written, no delegate signs. After this time, the blocks are still on the chain, unless
-      // they were reverted.
       if (!(error instanceof ProtocolError)) throw error;
-      if (error.code === 'JOURNAL_WRITE_FAILED') this.#journalFailsSinceMs ??= this.#dependencies.clock.nowMs();
+      // On a node without delegates, no later write would end the failure.
+      if (error.code === 'JOURNAL_WRITE_FAILED' && this.#keys.size > 0)
+        this.#journalFailsSinceMs ??= this.#dependencies.clock.nowMs();
+      return false;
     }
   }
 

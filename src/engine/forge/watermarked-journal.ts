@@ -39,7 +39,7 @@ export class WatermarkedJournal implements SigningJournal {
   readonly #firstBlockId: () => string | undefined;
   /**
    * For each delegate, the text (`textOf`) of its watermark as this object last read or wrote it: in the constructor,
-   * or in the latest call of `adopt`, `record` or `hold`. The text is empty if there was no watermark. If the text has
+   * or in the latest call of `adopt`, `record`, or `hold` for a delegate without a header. The text is empty if there was no watermark. If the text has
    * changed since, another process has written the watermark.
    */
   readonly #seen = new Map<PublicKey, string>();
@@ -124,7 +124,9 @@ export class WatermarkedJournal implements SigningJournal {
   }
 
   hold(publicKey: PublicKey, sinceS: number, isCopy = false): void {
-    const watermark = this.#readWatermark(publicKey);
+    // A header that another process has signed since must still refuse the next signature (`record`).
+    const isFirst = this.#journal.last(publicKey) === undefined;
+    const watermark = isFirst ? this.#readWatermark(publicKey) : this.#watermarks?.read(publicKey);
     const isElsewhere = this.#isSignedElsewhere(publicKey, watermark);
     this.#journal.hold(publicKey, isElsewhere ? holdAfter(watermark?.last, sinceS) : sinceS, isCopy || isElsewhere);
   }

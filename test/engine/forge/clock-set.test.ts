@@ -158,6 +158,22 @@ test('after the clock was set forward, the waits that began by the wrong clock b
   for (const sinceS of its.held.values()) t.true(sinceS > its.nowS() - 30 && sinceS > Math.max(...before), `${sinceS}`);
 });
 
+test('waits that cannot be written after a step of the clock are written later, and the step is logged', async (t) => {
+  const its = setUpForging({ riskDoubleForging: false });
+  its.scheduler.start();
+  await its.pass(2);
+  const before = [...its.held.values()];
+  its.breakJournal(new ProtocolError('JOURNAL_WRITE_FAILED'));
+  its.setClock(90);
+  await its.pass(2);
+  t.is(of(its.logged, 'CLOCK_SET').length, 1);
+  t.deepEqual([...its.held.values()], before);
+  its.breakJournal(undefined);
+  await its.pass(2);
+  await its.scheduler.stop();
+  for (const sinceS of its.held.values()) t.true(sinceS > Math.max(...before), `${sinceS}`);
+});
+
 test('a block that another node signed for a delegate begins a wait, unless the journal cannot be written', async (t) => {
   const its = setUpForging({ riskDoubleForging: false });
   its.scheduler.start();

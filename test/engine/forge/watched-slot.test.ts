@@ -8,9 +8,10 @@ import type { Rules, SignedHeader } from '../../../src/protocol/rules.ts';
 import type { BlockHeader } from '../../../src/protocol/types.ts';
 import { chainStoreOver } from '../../../src/store/chain/open.ts';
 import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
+import { ProtocolError } from '../../../src/primitives/errors.ts';
 import { slotAt } from '../../../src/protocol/slots.ts';
 import { ChainMaker, makeNetwork, publicKeyOf } from '../../support/chain-maker.ts';
-import { chainUntil, OWN, ownerOf, rulesOf } from '../../sim/records/header-chain.ts';
+import { chainUntil, OWN, ownerOf, rulesOf, signedHeaderOf } from '../../sim/records/header-chain.ts';
 import { NO_JOURNAL } from '../../support/no-journal.ts';
 
 const last: SignedHeader = {
@@ -96,7 +97,7 @@ for (const generation of [2, 3] as const)
           currentSlot: () => slotAt(tip.timestamp, params) + 1,
           nowS: () => tip.timestamp + params.blockTimeS,
         },
-        journal: { ...NO_JOURNAL, last: () => copied, heldSinceS: () => heldSinceS },
+        journal: { ...NO_JOURNAL, last: () => copied, heldSinceS: () => heldSinceS, isCopyFor: () => heldSinceS > 0 },
         tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true },
         riskDoubleForging: false,
       });
@@ -233,7 +234,7 @@ for (const generation of [2, 3] as const) {
       commitBlocks(store, rules, { blocks: [block] }, { nowS: block.timestamp, verify: () => true });
       chain.tip = { header: block };
     };
-    return { guard, forge, held, params, publicKey, slot: chain.currentSlot() };
+    return { guard, forge, held, params, publicKey, slot: chain.currentSlot(), nowS: chain.nowS() };
   };
 
   test(`generation ${generation}: after a block of a third node, the copy leaves a slot unused that the original does not`, (t) => {
@@ -261,15 +262,18 @@ for (const generation of [2, 3] as const) {
 
   test(`generation ${generation}: a block of another node makes the record of its delegate incomplete`, (t) => {
     for (const [block, hasLast, isNoted] of [
-      [{ id: 'k', timestamp: 500 }, true, true],
-      [{ id: 'k', timestamp: 500 }, false, true],
-      [{ id: last.blockId, timestamp: last.timestamp }, true, false],
-      [{ id: 'k', timestamp: last.timestamp - 1 }, true, false],
+      [{ id: 'k', height: 9, timestamp: 500 }, true, true],
+      [{ id: 'k', height: 9, timestamp: 500 }, false, true],
+      [{ id: last.blockId, height: 9, timestamp: last.timestamp }, true, false],
+      [{ id: 'k', height: 0, timestamp: last.timestamp - 1 }, true, false],
+      // The block is older than our last header, but on a longer branch.
+      [{ id: 'k', height: 9, timestamp: last.timestamp - 1 }, true, true],
     ] as const) {
-      const { guard, publicKey: generatorPublicKey, held } = guardAfterForeign(false, hasLast);
+      const { guard, publicKey: generatorPublicKey, held, nowS } = guardAfterForeign(false, hasLast);
       // The clock is behind the block, and the second copy of the block changes nothing.
       for (const _ of [1, 2]) guard.noteForeign({ ...block, generatorPublicKey });
-      t.deepEqual(held, isNoted && generation === 3 ? [[501, false]] : []);
+      const sinceS = Math.max(nowS, block.timestamp + 1);
+      t.deepEqual(held, isNoted && generation === 3 ? [[sinceS, false]] : []);
     }
   });
 }
@@ -287,41 +291,160 @@ test('generation 3: the block of another node of an unknown delegate, or with ri
       riskDoubleForging,
     });
     guard.noteForeign({ ...first, id: 'k' });
-    if (riskDoubleForging) guard.holdAnew([first.generatorPublicKey]);
+    guard.clockSetForward(riskDoubleForging ? [first.generatorPublicKey] : []);
   }
   t.pass();
 });
 
-test('a wait begins after the tip, and again after the clock was set forward', (t) => {
+/** A guard on a young chain of generation 3, whose journal stores the waits of a delegate without a header. */
+function guardWithWaits() {
   const { rules, store, first } = chainOfTwo(3);
   const held: (readonly [sinceS: number, isCopy: boolean | undefined])[] = [];
-  const now = { s: 0, last: undefined as SignedHeader | undefined };
+  const now = {
+    ...{ s: 0, last: undefined as SignedHeader | undefined, recalled: undefined as RecalledHeader | undefined },
+    ...{ isTipNewest: false, isBroken: false },
+  };
   const guard = new DoubleForgingGuard({
     chain: { rules, state: store, tip: { header: first }, currentSlot: () => 1, nowS: () => now.s },
     journal: {
       ...NO_JOURNAL,
       last: () => now.last,
+      recalled: () => now.recalled,
       heldSinceS: () => held.at(-1)?.[0],
-      isCopyFor: () => true,
-      hold: (_publicKey, sinceS, isCopy) => void held.push([sinceS, isCopy]),
+      isCopyFor: () => held.at(-1)?.[1] === true,
+      hold: (_publicKey, sinceS, isCopy) => {
+        if (now.isBroken) throw new ProtocolError('JOURNAL_WRITE_FAILED');
+        held.push([sinceS, isCopy]);
+      },
+      adopt: () => void held.push([0, false]),
     },
-    tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true },
+    tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => now.isTipNewest },
     riskDoubleForging: false,
   });
+  return { guard, held, now, first };
+}
+
+test('a wait begins after the tip, and again after the clock was set forward', (t) => {
+  const { guard, held, now, first } = guardWithWaits();
   const afterTipS = first.timestamp + 1;
   guard.hold('a');
   t.deepEqual(held.splice(0), [[afterTipS, undefined]], 'the clock is behind the tip');
   held.push([5, true]);
   now.s = afterTipS + 1000;
-  guard.holdAnew(['a']);
-  guard.holdAnew(['a']);
-  t.deepEqual(held, [
-    [5, true],
-    [now.s, true],
-  ]);
-  Object.assign(now, { s: now.s + 5, last: { ...last, timestamp: now.s } });
-  guard.holdAnew(['a']);
+  now.isTipNewest = true;
+  guard.clockSetForward(['a']);
+  t.is(held.length, 1, 'on a new network with all delegates here, there is no unknown header');
+  now.isTipNewest = false;
+  guard.clockSetForward(['a']);
+  guard.clockSetForward(['a']);
+  t.deepEqual(held.splice(1), [[now.s, true]]);
+  held.push([now.s, true]);
+  now.last = { ...last, timestamp: now.s };
+  now.s += 5;
+  guard.clockSetForward(['a']);
   t.is(held.length, 2, 'the record is complete');
+});
+
+test('a wait that began by a clock that was ahead begins again after the clock was set back', (t) => {
+  const { guard, held, now, first } = guardWithWaits();
+  held.push([5, false]);
+  const rightS = first.timestamp + 100;
+  now.s = rightS + 3600;
+  guard.clockSetForward(['a']);
+  now.s += 10;
+  guard.clockSetForward(['a']);
+  now.s = rightS + 20;
+  guard.clockSetBack();
+  t.deepEqual(held.at(-1), [rightS + 20, false]);
+  held.push([rightS + 500, true]);
+  guard.clockSetBack();
+  t.deepEqual(held.at(-1), [rightS + 500, true], 'a later wait of another reason stays');
+});
+
+test('the block of another node from before the start is noted, and after a failed write before the next decision', (t) => {
+  const { guard, held, now, first } = guardWithWaits();
+  const { generatorPublicKey } = first;
+  held.push([1, false]);
+  now.s = first.timestamp + 7;
+  guard.hold(generatorPublicKey);
+  t.deepEqual(held.splice(1), [[now.s, false]]);
+  now.isBroken = true;
+  const later = { ...first, id: 'k', timestamp: first.timestamp + 3 };
+  t.throws(() => guard.noteForeign(later), { code: 'JOURNAL_WRITE_FAILED' });
+  t.throws(() => guard.clearance(generatorPublicKey, 900), { code: 'JOURNAL_WRITE_FAILED' });
+  now.isBroken = false;
+  guard.clearance(generatorPublicKey, 900);
+  t.deepEqual(held[1], [now.s, false]);
+});
+
+test('after the block of another node, the header of a watermark is not the last one of its delegate', (t) => {
+  const { guard, held, now, first } = guardWithWaits();
+  const { generatorPublicKey, timestamp, id } = first;
+  held.push([timestamp + 900, false]);
+  now.recalled = { last: { ...last, height: 2, blockId: id, timestamp }, firstBlockId: id };
+  guard.noteForeign(first);
+  guard.noteForeign({ ...first, id: 'older', height: 0, timestamp: timestamp - 1 });
+  t.is(held.length, 1, 'these blocks are in the watermark, or older');
+  guard.noteForeign({ ...first, id: 'k', height: 5, timestamp: timestamp + 20 });
+  t.deepEqual(held.splice(1), [[timestamp + 21, true]]);
+  held.push([timestamp + 21, true]);
+  for (const slot of [900, 1001, 1102]) guard.clearance(generatorPublicKey, slot);
+  t.false(
+    held.some(([sinceS]) => sinceS === 0),
+    'the header of the watermark was not adopted',
+  );
+});
+
+for (const generation of [2, 3] as const)
+  test(`generation ${generation}: a copy leaves a slot unused anew after the block of a third node`, (t) => {
+    let chain = chainUntil(43);
+    const held: number[] = [401];
+    const base = rulesOf(generation);
+    const rules = { ...base, ...(generation === 3 && { handOver: () => OVER }) };
+    const guard = new DoubleForgingGuard({
+      chain: {
+        ...{ rules, currentSlot: () => chain.slotOfTip(rules) + 1, nowS: () => chain.tip.timestamp + 11 },
+        get state() {
+          return chain.state as ChainReader;
+        },
+        get tip() {
+          return { header: chain.tip };
+        },
+      },
+      journal: {
+        ...NO_JOURNAL,
+        last: () => signedHeaderOf(chain.state.header(41)!),
+        heldSinceS: () => held.at(-1),
+        isCopyFor: () => true,
+        hold: (_publicKey, sinceS) => void held.push(sinceS),
+      },
+      tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true },
+      riskDoubleForging: false,
+    });
+    const codes = new Map<number, string>();
+    for (let slot = 44; slot <= 64; slot += 1) {
+      // A third node signs slot 48.
+      if (ownerOf(slot) === OWN) codes.set(slot, codeOf(guard.clearance(OWN, slot)));
+      if (ownerOf(slot) !== OWN || slot === 48) chain = chain.extend(slot);
+    }
+    const [unused, elsewhere] = ['FORGING_WAITS_FOR_EMPTY_SLOT', 'FORGING_ELSEWHERE'];
+    t.deepEqual([...codes.values()], [unused, 'granted', elsewhere, unused, 'granted', 'granted']);
+  });
+
+test('on the genesis block, a watermark with a header makes the delegate wait for the peers', (t) => {
+  const { rules, network } = new ChainMaker(makeNetwork({ generation: 3 }));
+  const store = chainStoreOver(new MemoryKeyValue(), { codec: rules.codec, params: network.params }, 'test');
+  openGenesis(store, rules, network.genesis);
+  const [publicKey = ''] = rules.forgers(store, 2);
+  for (const outside of ['unknown', 'later'] as const) {
+    const guard = new DoubleForgingGuard({
+      chain: { rules, state: store, tip: { header: network.genesis }, currentSlot: () => 101, nowS: () => 1010 },
+      journal: { ...NO_JOURNAL, heldSinceS: () => 5, outside: () => outside },
+      tipCheck: { doubt: () => ({ reason: 'no peer' }), peersAhead: 0, isTipSurelyNewest: () => true },
+      riskDoubleForging: false,
+    });
+    t.is(guard.waiting(publicKey)?.code, outside === 'later' ? 'FORGING_OLD_TIP' : undefined);
+  }
 });
 
 test('a slot during the search for other blocks is no slot that a copy left unused', (t) => {
@@ -360,6 +483,8 @@ test('generation 3: a slot that a copy left unused before the end of the hand-ov
     journal: {
       ...NO_JOURNAL,
       ...{ last: () => ({ ...last, blockId: tip.id, timestamp: tip.timestamp }), heldSinceS: () => tip.timestamp + 1 },
+      // Before, the delegate waits because of its watermark.
+      isCopyFor: () => now.isOver,
       recalled: () => now.recalled,
     },
     tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true },
@@ -393,7 +518,7 @@ test('with riskDoubleForging, a header also follows the blocks of its delegate o
     ...{ blockId: tip.id, height: 2 },
     ...{ maxHeightPreviouslyForged: 9, maxHeightPrevoted: 7 },
   });
-  const newer = { ...last, timestamp: tip.timestamp + 1 };
+  const newer = { ...last, timestamp: tip.timestamp + 1, maxHeightPreviouslyForged: tip.height };
   t.deepEqual(previousOf(newer), newer);
 });
 

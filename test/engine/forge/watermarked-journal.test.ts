@@ -338,6 +338,13 @@ test('two processes on a machine do not both sign for a delegate', (t) => {
   t.deepEqual(journal.last(A), header(2));
 });
 
+test('a wait of a delegate with a header does not hide the signature of another process', (t) => {
+  const { signing, watermarks } = start([1, 2], { last: header(2) });
+  watermarks.write(A, { last: header(3) });
+  signing.hold(A, 900);
+  t.throws(() => signing.record(A, header(4)), { code: 'SIGNED_ELSEWHERE' });
+});
+
 test('a process learns that its delegate was exported in the meantime', (t) => {
   const { signing, watermarks } = start([1, 2], { last: header(2) });
   watermarks.write(A, { last: header(2), movedAtS: 77 });
