@@ -154,7 +154,7 @@ export const OPTIONS = {
       unit: 'ms',
     }),
     socketTimeoutMs: integer(
-      'Time after which the node closes the connection of an unfinished request if no bytes are sent or received. Between two requests, the node closes the connection after 5 s.',
+      'Time after which the node closes the connection of an unfinished request if no bytes are sent or received. Between two requests, the node closes the connection after 5 to 6 s.',
       20_000,
       1,
       120_000,

@@ -63,12 +63,12 @@ export class FilterReader {
     return timeS === undefined ? undefined : Math.min(timeS, TIMESTAMP_MAX_S);
   }
 
-  /** Returns the lower bound of an amount, in beddows. */
+  /** Returns the lower bound of an amount or a fee, in beddows. */
   fromAmount(name: string): bigint | undefined {
     return this.#ifPossible(this.#request.integer(name), (amount) => amount <= AMOUNT_MAX);
   }
 
-  /** Returns the upper bound of an amount, in beddows. */
+  /** Returns the upper bound of an amount or a fee, in beddows. */
   toAmount(name: string): bigint | undefined {
     const amount = this.#request.integer(name);
     return amount !== undefined && amount > AMOUNT_MAX ? AMOUNT_MAX : amount;

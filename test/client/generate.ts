@@ -107,7 +107,7 @@ class Writer {
   #operation(key: string, { summary, parameters = [], requestBody }: Operation, answer: Schema | undefined): string[] {
     const members = parameters.map(({ name, required, schema }) => {
       // The node reads amounts exactly, and a number above 2^53 is not exact.
-      const type = name.endsWith('Amount') ? 'number | bigint' : this.#type(schema);
+      const type = /(Amount|Fee)$/.test(name) ? 'number | bigint' : this.#type(schema);
       return required ? `${name}: ${type}` : `${name}?: ${type} | undefined`;
     });
     const body = requestBody?.content['application/json']?.schema;

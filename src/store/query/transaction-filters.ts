@@ -39,7 +39,7 @@ interface ContainingList {
 }
 
 /**
- * The range of sort values that a filter of an amount or of a timestamp allows, bounds included. A transaction matches
+ * The range of sort values that a filter allows, for example one of an amount, bounds included. A transaction matches
  * this filter if and only if its sort value is in the range.
  */
 export interface ValueRange {
