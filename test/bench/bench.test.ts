@@ -14,7 +14,7 @@ test('the bench refuses an unknown flag, and two parts at once, before it measur
   const main = fileURLToPath(new URL('./main.js', import.meta.url));
   for (const flags of [['--nonsense'], ['extra'], ['--http', '--slots'], ['--cycles', 'x']]) {
     const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...flags], { encoding: 'utf8' });
-    t.is(status, 1, flags.join(' '));
+    t.is(status, 2, flags.join(' '));
     t.is(stdout, '', flags.join(' '));
     t.regex(stderr, /^error: /, flags.join(' '));
   }

@@ -15,7 +15,7 @@ test('chaos refuses an unknown argument in one line, before it starts anything',
     ['--only', 'nothing'],
   ]) {
     const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...flags], { encoding: 'utf8' });
-    t.is(status, 1, flags.join(' '));
+    t.is(status, 2, flags.join(' '));
     t.is(stdout, '', flags.join(' '));
     t.regex(stderr, /^error: [^\n]+\n$/, flags.join(' '));
   }

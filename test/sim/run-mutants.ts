@@ -39,7 +39,7 @@ const STAGES: readonly { readonly name: string; readonly files: readonly string[
       'engine/forge/*',
       'engine/sync/{claims,synchronizer}',
       'engine/answer-requests*',
-      'node/journal-f*',
+      'node/{journal-f,record-moves,signing-record,watermark-files}*',
     ],
   },
   { name: 'store', files: ['store/chain/chain-store*'] },
