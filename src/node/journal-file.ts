@@ -225,7 +225,9 @@ class FileJournal implements JournalFile {
   }
 
   record(publicKey: PublicKey, header: SignedHeader): void {
-    this.#write(entryWith(publicKey, header));
+    // The node signs only when it may, so its new header ends a wait that has begun in the slot of the header.
+    const isWaiting = (this.heldSinceS(publicKey) ?? 0) > header.timestamp;
+    this.#write(entryWith(publicKey, header), ...(isWaiting ? [holdEntry(publicKey, 0, false)] : []));
   }
 
   hold(publicKey: PublicKey, sinceS: number, isCopy = false): void {

@@ -204,10 +204,13 @@ export function takenOf(
     const known = journal.last(publicKey);
     const last = mergedHeader(known, delegate.last);
     const isNewest = isWhole(delegate) && last?.timestamp === delegate.last?.timestamp;
-    const isDoubtful = record.isCopy || delegate.isCopy === true || (journal.isCopied && !isNewest);
+    // A header that may not be the last one can come from a copy that did not say so.
+    const isOfCopy = delegate.isCopy === true || (delegate.last !== undefined && !isWhole(delegate));
+    const isDoubtful = record.isCopy || isOfCopy || (journal.isCopied && !isNewest);
     const knownHeldS = journal.heldSinceS(publicKey) ?? 0;
-    const isNoted =
-      known !== undefined && !journal.isCopyFor(publicKey) && knownHeldS > Math.max(exportedS, known.timestamp);
+    // An older header of the journal shows nothing: the wait can come from the blocks up to the header of the record.
+    const hasHeader = known !== undefined && known.timestamp === delegate.last?.timestamp;
+    const isNoted = hasHeader && !journal.isCopyFor(publicKey) && knownHeldS > Math.max(exportedS, known.timestamp);
     const unknownBeforeS = isNewest ? (isNoted ? knownHeldS : 0) : Math.max(heldSinceS, knownHeldS);
     return {
       publicKey,

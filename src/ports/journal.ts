@@ -65,7 +65,8 @@ export interface SigningJournal {
    */
   adopt(publicKey: PublicKey, header: SignedHeader): void;
   /**
-   * Stores a signed header. The header is on disk (flushed) when this method returns.
+   * Stores a signed header. The header is on disk (flushed) when this method returns. A wait of the delegate ends, also if it
+   * has begun after the start of the header's slot.
    *
    * @throws ProtocolError `SIGNED_ELSEWHERE` if the delegate's watermark shows that another process of this machine has
    *   signed for the delegate, or has handed the delegate over. The method ignores changes of the watermark from before

@@ -331,6 +331,10 @@ test('a journal says whether an incomplete record is that of a copy, and takes a
   t.false(journal.isCopyFor(A), 'the record is complete');
   journal.hold(A, 900, journal.isCopyFor(A));
   t.false(journal.isCopyFor(A));
+  journal.hold(A, 95);
+  journal.record(A, header(9));
+  t.deepEqual([journal.heldSinceS(A), journal.isCopyFor(A)], [0, false], 'a signature ends the wait of its slot');
+  journal.hold(A, 900, journal.isCopyFor(A));
   journal.record(B, header(9));
   journal.close();
   appendFileSync(file, lineOf({ delegate: B, heldSinceS: 500 }));

@@ -203,6 +203,19 @@ test('an import keeps a wait that the block of another node has begun after the 
     into.hold(A, heldSinceS, isCopy);
     t.is(takenOf(into, record, 500, 200)[0]?.heldSinceS, expected);
   }
+  // The wait can come from the header of the record, which the journal learned after the export.
+  const behind = journalIn(t);
+  behind.record(A, header(6));
+  behind.hold(A, 250);
+  t.is(takenOf(behind, record, 500, 200)[0]?.heldSinceS, 0);
+});
+
+test('a record with a header that may not be the last one is taken for a copy', (t) => {
+  const from = journalIn(t);
+  from.record(A, header(7));
+  from.hold(A, 100, true);
+  const record = recordOf(from, NETWORK, MOVE);
+  t.deepEqual(takenOf(journalIn(t), record, 500), [{ publicKey: A, last: header(7), heldSinceS: 500, isCopy: true }]);
 });
 
 test('a copy does not shorten a wait that ends later', (t) => {

@@ -389,7 +389,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the import of a copy begins no wait',
     file: 'node/signing-record.js',
-    from: 'const isDoubtful = record.isCopy || delegate.isCopy === true || journal.isCopied && !isNewest;',
+    from: 'const isDoubtful = record.isCopy || isOfCopy || journal.isCopied && !isNewest;',
     to: 'const isDoubtful = false;',
   },
   {

@@ -98,8 +98,11 @@ export class DoubleForgingGuard {
   readonly #watchedRecalls = new Map<PublicKey, WatchedRecall>();
   /** For each delegate, the newest block of another node that the journal could not note (`noteForeign`). */
   readonly #unnoted = new Map<PublicKey, ForeignBlock>();
-  /** For each delegate whose wait began in `clockSetForward`, the begin of its wait before. */
-  readonly #beganBefore = new Map<PublicKey, number>();
+  /**
+   * For each delegate whose wait `clockSetForward` has begun again: the begin of the wait before, and the last begin that
+   * this object has stored.
+   */
+  readonly #renewed = new Map<PublicKey, { readonly beganS: number; readonly sinceS: number }>();
   readonly #newest: NewestBlocks;
 
   constructor(dependencies: DoubleForgingGuardDependencies) {
@@ -128,19 +131,22 @@ export class DoubleForgingGuard {
    * Call after the system clock was set forward. The method begins the waits of the given delegates again that have no end
    * yet: the waits have begun by a clock that was behind, so the delegates may have signed unknown headers since. On a new
    * network whose delegates are all on this node, there are no unknown headers.
+   *
+   * @param byS seconds by which the clock was behind; undefined if unknown
    */
-  clockSetForward(publicKeys: Iterable<PublicKey>): void {
+  clockSetForward(publicKeys: Iterable<PublicKey>, byS: number | undefined): void {
     const { chain, journal, riskDoubleForging, tipCheck } = this.#dependencies;
     const { rules, state } = chain;
     if (riskDoubleForging || !rules.hasFinality) return;
     if (rules.finalizedHeight(state) <= GENESIS_HEIGHT && tipCheck.isTipSurelyNewest()) return;
     for (const publicKey of publicKeys) {
       const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
-      const sinceS = this.#laterOf(chain.nowS());
+      const nowS = this.#laterOf(chain.nowS());
+      const sinceS = byS === undefined ? nowS : Math.min(nowS, heldSinceS + byS);
       if (!this.#isIncomplete(publicKey, journal.last(publicKey)) || sinceS <= heldSinceS) continue;
-      const beganS = this.#beganBefore.get(publicKey) ?? heldSinceS;
+      const beganS = this.#renewed.get(publicKey)?.beganS ?? heldSinceS;
       this.#beginWait(publicKey, sinceS);
-      this.#beganBefore.set(publicKey, beganS);
+      this.#renewed.set(publicKey, { beganS, sinceS });
     }
   }
 
@@ -150,9 +156,10 @@ export class DoubleForgingGuard {
    */
   clockSetBack(): void {
     const { chain, journal } = this.#dependencies;
-    for (const [publicKey, beganS] of this.#beganBefore) {
-      const sinceS = Math.max(beganS, this.#laterOf(chain.nowS()));
-      if (sinceS < (journal.heldSinceS(publicKey) ?? 0)) this.#beginWait(publicKey, sinceS);
+    for (const [publicKey, renewed] of this.#renewed) {
+      const sinceS = Math.max(renewed.beganS, this.#laterOf(chain.nowS()));
+      const isLast = journal.heldSinceS(publicKey) === renewed.sinceS;
+      if (isLast && sinceS < renewed.sinceS) this.#beginWait(publicKey, sinceS);
     }
   }
 
@@ -227,14 +234,17 @@ export class DoubleForgingGuard {
     const newest = this.#foreignHeader(publicKey);
     if (newest === 'unknown') return { granted: false, ...SEARCHING };
     if (newest === undefined) return { granted: true, previouslyForged: last };
-    const { id, height, timestamp, maxHeightPrevoted, maxHeightPreviouslyForged } = newest;
+    const onChain: SignedHeader = { ...newest, blockId: newest.id };
+    const [later, earlier] =
+      last !== undefined && last.timestamp > newest.timestamp ? [last, onChain] : [onChain, last];
+    const { blockId, height, timestamp, maxHeightPrevoted, maxHeightPreviouslyForged } = later;
     const previouslyForged: SignedHeader = {
-      ...{ blockId: id, height, timestamp },
-      maxHeightPrevoted: Math.max(maxHeightPrevoted, last?.maxHeightPrevoted ?? 0),
+      ...{ blockId, height, timestamp },
+      maxHeightPrevoted: Math.max(maxHeightPrevoted, earlier?.maxHeightPrevoted ?? 0),
       maxHeightPreviouslyForged: Math.max(
         maxHeightPreviouslyForged,
-        last?.maxHeightPreviouslyForged ?? 0,
-        last?.height ?? 0,
+        earlier?.maxHeightPreviouslyForged ?? 0,
+        earlier?.height ?? 0,
       ),
     };
     return { granted: true, previouslyForged };
@@ -396,7 +406,8 @@ export class DoubleForgingGuard {
     const { journal } = this.#dependencies;
     journal.hold(publicKey, sinceS, isCopy || journal.isCopyFor(publicKey));
     this.#watchedAfterHandOver.delete(publicKey);
-    this.#beganBefore.delete(publicKey);
+    const renewed = this.#renewed.get(publicKey);
+    if (renewed !== undefined) this.#renewed.set(publicKey, { ...renewed, sinceS });
   }
 
   /** A clock that is behind the tip is wrong, so a wait begins after the tip at the earliest. */

@@ -381,23 +381,20 @@ export class ForgingScheduler {
       const isBack = byMs < 0;
       const isWritten = this.#writing(() => {
         if (isBack) this.#guard.clockSetBack();
-        else this.#guard.clockSetForward(this.#keys.keys());
+        else this.#guard.clockSetForward(this.#keys.keys(), byMs === 0 ? undefined : Math.ceil(byMs / 1000));
       });
       if (!isWritten) return;
       this.#clockSets.shift();
     }
   }
 
-  /** Returns false if the journal cannot be written: no delegate signs then. */
+  /** Returns false if the journal cannot be written. The next slot of a delegate of this node then shows the reason. */
   #writing(write: () => void): boolean {
     try {
       write();
       return true;
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
-      // On a node without delegates, no later write would end the failure.
-      if (error.code === 'JOURNAL_WRITE_FAILED' && this.#keys.size > 0)
-        this.#journalFailsSinceMs ??= this.#dependencies.clock.nowMs();
       return false;
     }
   }

@@ -291,7 +291,7 @@ test('generation 3: the block of another node of an unknown delegate, or with ri
       riskDoubleForging,
     });
     guard.noteForeign({ ...first, id: 'k' });
-    guard.clockSetForward(riskDoubleForging ? [first.generatorPublicKey] : []);
+    guard.clockSetForward(riskDoubleForging ? [first.generatorPublicKey] : [], undefined);
   }
   t.pass();
 });
@@ -332,16 +332,16 @@ test('a wait begins after the tip, and again after the clock was set forward', (
   held.push([5, true]);
   now.s = afterTipS + 1000;
   now.isTipNewest = true;
-  guard.clockSetForward(['a']);
+  guard.clockSetForward(['a'], undefined);
   t.is(held.length, 1, 'on a new network with all delegates here, there is no unknown header');
   now.isTipNewest = false;
-  guard.clockSetForward(['a']);
-  guard.clockSetForward(['a']);
+  guard.clockSetForward(['a'], undefined);
+  guard.clockSetForward(['a'], undefined);
   t.deepEqual(held.splice(1), [[now.s, true]]);
   held.push([now.s, true]);
   now.last = { ...last, timestamp: now.s };
   now.s += 5;
-  guard.clockSetForward(['a']);
+  guard.clockSetForward(['a'], undefined);
   t.is(held.length, 2, 'the record is complete');
 });
 
@@ -350,15 +350,38 @@ test('a wait that began by a clock that was ahead begins again after the clock w
   held.push([5, false]);
   const rightS = first.timestamp + 100;
   now.s = rightS + 3600;
-  guard.clockSetForward(['a']);
+  guard.clockSetForward(['a'], undefined);
   now.s += 10;
-  guard.clockSetForward(['a']);
+  guard.clockSetForward(['a'], undefined);
   now.s = rightS + 20;
   guard.clockSetBack();
   t.deepEqual(held.at(-1), [rightS + 20, false]);
   held.push([rightS + 500, true]);
   guard.clockSetBack();
   t.deepEqual(held.at(-1), [rightS + 500, true], 'a later wait of another reason stays');
+});
+
+test('a wait that began by a clock that was behind begins later by the step of the clock, but not in the future', (t) => {
+  const { guard, held, now, first } = guardWithWaits();
+  held.push([5, false]);
+  now.s = first.timestamp + 1000;
+  guard.clockSetForward(['a'], 2);
+  t.deepEqual(held.at(-1), [7, false]);
+  guard.clockSetForward(['a'], 9000);
+  t.deepEqual(held.at(-1), [now.s, false]);
+});
+
+test('a slot that was left to another node by a clock that was ahead begins no wait in the future', (t) => {
+  const { guard, held, now, first } = guardWithWaits();
+  const { generatorPublicKey } = first;
+  held.push([first.timestamp + 1, false]);
+  now.s = first.timestamp + 3600;
+  guard.clockSetForward([generatorPublicKey], undefined);
+  t.is(codeOf(guard.clearance(generatorPublicKey, 5000)), 'FORGING_ELSEWHERE');
+  t.true((held.at(-1)?.[0] ?? 0) > now.s);
+  now.s = first.timestamp + 60;
+  guard.clockSetBack();
+  t.is(held.at(-1)?.[0], now.s);
 });
 
 test('the block of another node from before the start is noted, and after a failed write before the next decision', (t) => {
@@ -520,6 +543,10 @@ test('with riskDoubleForging, a header also follows the blocks of its delegate o
   });
   const newer = { ...last, timestamp: tip.timestamp + 1, maxHeightPreviouslyForged: tip.height };
   t.deepEqual(previousOf(newer), newer);
+  // The block is older than the last header, but on a longer branch: the slot of the header stays used.
+  t.like(previousOf({ ...newer, maxHeightPreviouslyForged: 0 }), {
+    ...{ blockId: newer.blockId, timestamp: newer.timestamp, maxHeightPreviouslyForged: tip.height },
+  });
 });
 
 function afterHandOver(rules: Rules): Rules {
