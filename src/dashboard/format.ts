@@ -137,8 +137,8 @@ const TYPES: Readonly<Record<number, string>> = {
   7: 'Withdrawal',
 };
 /**
- * First and last number of the types of generation 3 that generation 2 also has. Generation 2 numbers these types from 0,
- * in the same order.
+ * First and last number of the types of generation 3 that generation 2 also has. Generation 2 numbers these types from
+ * 0, in the same order.
  */
 export const SECOND_TYPES_FROM = 8;
 const SECOND_TYPES_TO = 12;

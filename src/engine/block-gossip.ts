@@ -20,8 +20,8 @@ import type { Chain } from './chain.ts';
 import type { BlockArrival } from './peers/clock-offset.ts';
 
 /**
- * Maximum number of entries in each of `#seenBlocks`, `#refusedHeaders`, `#refusedBlocks` and `#headersOfRefused`. Without
- * these maps, the node would check a block again for each peer that sends it.
+ * Maximum number of entries in each of `#seenBlocks`, `#refusedHeaders`, `#refusedBlocks` and `#headersOfRefused`.
+ * Without these maps, the node would check a block again for each peer that sends it.
  */
 const SEEN_BLOCKS_MAX = 1000;
 /**

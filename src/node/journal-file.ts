@@ -4,10 +4,10 @@
  * kinds of lines for a delegate. The first kind holds a signed header. The second kind holds a time before which the
  * delegate may have signed headers that are not in the journal. The third kind records that the delegate moved to
  * another node, and is valid until the next signed header, or until a line that says that the delegate has returned. A
- * header or a move that came from a watermark is marked as such (`isOutside`). A fourth kind of line holds the identity of
- * the journal file (`file-identity.ts`). The identity is the inode number and the birth time of the file. A copy of the
- * file contains the same line, but has another inode number or birth time, so the node recognises the copy. If a backup is
- * written into the existing journal file, the identity of the file does not change. The fingerprint
+ * header or a move that came from a watermark is marked as such (`isOutside`). A fourth kind of line holds the identity
+ * of the journal file (`file-identity.ts`). The identity is the inode number and the birth time of the file. A copy of
+ * the file contains the same line, but has another inode number or birth time, so the node recognises the copy. If a
+ * backup is written into the existing journal file, the identity of the file does not change. The fingerprint
  * (`journal-fingerprint.ts`) reveals such a backup.
  */
 
@@ -268,8 +268,8 @@ class FileJournal implements JournalFile {
   }
 
   /**
-   * The identity of the file to which the next `#write` appends. A rewrite makes a new file with another identity, so it
-   * must come first.
+   * The identity of the file to which the next `#write` appends. A rewrite makes a new file with another identity, so
+   * it must come first.
    */
   #ownIdentity(): FileIdentity {
     this.#checkOwned();

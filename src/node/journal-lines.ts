@@ -29,15 +29,15 @@ export interface Known {
    */
   readonly heldSinceS?: number;
   /**
-   * Whether `heldSinceS` comes from a copy: another node may have the original, and sign the next header. Lines of earlier
-   * versions do not say so.
+   * Whether `heldSinceS` comes from a copy: another node may have the original, and sign the next header. Lines of
+   * earlier versions do not say so.
    */
   readonly isCopy?: boolean;
   /** Unix time in whole seconds at which the delegate moved to another node. */
   readonly movedAtS?: number;
   /**
-   * The header and the move of a watermark that was newer than the journal. The node did not write them itself, so they do
-   * not count with `riskDoubleForging`. A later signed header replaces them.
+   * The header and the move of a watermark that was newer than the journal. The node did not write them itself, so they
+   * do not count with `riskDoubleForging`. A later signed header replaces them.
    */
   readonly outside?: Pick<Known, 'last' | 'movedAtS'>;
   /** Id of block 2 of the chain for which the header `last` was signed. Only watermarks have this member. */

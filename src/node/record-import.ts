@@ -1,6 +1,6 @@
 /**
- * Imports a signing record (`signing-record.ts`) into the journal of a data folder, and marks the record as imported, so
- * that a later import of the same record counts as an import of a copy.
+ * Imports a signing record (`signing-record.ts`) into the journal of a data folder, and marks the record as imported,
+ * so that a later import of the same record counts as an import of a copy.
  */
 
 import { closeSync, openSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
@@ -61,8 +61,8 @@ export interface Imported {
  * Imports a record in three steps: imports the record as a copy, marks the record as imported (on this machine and in
  * the file), and then ends the wait that the import of a copy causes. If the process ends or a write fails between two
  * of these steps, there is never a node that signs without a wait while the file is not marked. The record of a first
- * import is not lost if the first step fails, for example because the disk is full. If the process ends in a later step,
- * a repetition of the import is an import of a copy.
+ * import is not lost if the first step fails, for example because the disk is full. If the process ends in a later
+ * step, a repetition of the import is an import of a copy.
  */
 export function importRecord({
   journal,
@@ -115,8 +115,8 @@ export function importRecord({
 }
 
 /**
- * True if a watermark shows, or may hide, that the delegate has signed on this machine after the header of the record. A
- * watermark that says that the delegate was exported does not count: the record can be that of this export.
+ * True if a watermark shows, or may hide, that the delegate has signed on this machine after the header of the record.
+ * A watermark that says that the delegate was exported does not count: the record can be that of this export.
  */
 function isDoubtedBy(watermarks: WatermarkFiles | undefined, { publicKey, last }: DelegateRecord): boolean {
   const watermark = watermarks?.read(publicKey);
@@ -158,9 +158,9 @@ const NOT_MARKED: Marking = { isMarked: false, isFirst: true };
 const CLAIM_DIGITS = 16;
 
 /**
- * Replaces the record in the file by the same record, marked as a copy (`isCopy`). Of several imports at one moment, also
- * on several machines with a shared folder, only the one that creates the file `<file>.<id>.import` is the first import.
- * The id is that of the record, so the file of a killed import does not hinder another record.
+ * Replaces the record in the file by the same record, marked as a copy (`isCopy`). Of several imports at one moment,
+ * also on several machines with a shared folder, only the one that creates the file `<file>.<id>.import` is the first
+ * import. The id is that of the record, so the file of a killed import does not hinder another record.
  *
  * @returns `NOT_MARKED` when the record came from the standard input, a pipe or a device, or when the file cannot be
  *   written

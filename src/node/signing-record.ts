@@ -37,8 +37,8 @@ export interface DelegateRecord {
    */
   readonly heldSinceS?: number;
   /**
-   * True if the exporting node has no header of the delegate, and either has `heldSinceS` from a copy (`isCopyFor`), or a
-   * watermark of the delegate.
+   * True if the exporting node has no header of the delegate, and either has `heldSinceS` from a copy (`isCopyFor`), or
+   * a watermark of the delegate.
    */
   readonly isCopy?: true;
 }
@@ -175,17 +175,18 @@ export function checkNetwork(
 
 /**
  * Returns what an import of the record writes to the journal (`JournalFile.take`). If the record and the journal both
- * have a header of a delegate, the journal gets the later header. In this header, the function raises `maxHeightPrevoted` and
- * `maxHeightPreviouslyForged` to the values of the earlier header, if those values are higher. If the height of the
- * earlier header is greater than the height of the later header, the function also raises `maxHeightPreviouslyForged`
- * to at least the height of the earlier header.
+ * have a header of a delegate, the journal gets the later header. In this header, the function raises
+ * `maxHeightPrevoted` and `maxHeightPreviouslyForged` to the values of the earlier header, if those values are higher.
+ * If the height of the earlier header is greater than the height of the later header, the function also raises
+ * `maxHeightPreviouslyForged` to at least the height of the earlier header.
  *
  * The result also has the time before which signatures of the delegate may be unknown (`heldSinceS`):
- * - A copy (`isCopy` of the record or of the delegate) may lack later signatures, so the time is `nowS`. If the clock is
- *   behind, the time is the latest of the time directly after the header and the two `heldSinceS`.
+ * - A copy (`isCopy` of the record or of the delegate) may lack later signatures, so the time is `nowS`. If the clock
+ *   is behind, the time is the latest of the time directly after the header and the two `heldSinceS`.
  * - Otherwise, the time is 0 if the record has the newest header that the delegate signed: it has a header, its
- *   `heldSinceS` is not later than the header, and the journal has no later header. There is one exception: if the journal
- *   has learned after the export that another node has signed (`DoubleForgingGuard.noteForeign`), its time stays.
+ *   `heldSinceS` is not later than the header, and the journal has no later header. There is one exception: if the
+ *   journal has learned after the export that another node has signed (`DoubleForgingGuard.noteForeign`), its time
+ *   stays.
  * - In all other cases, the time is the later one of `heldSinceS` in the record and `heldSinceS` in the journal. If the
  *   journal is a copy, the journal itself may lack signatures, so the time is that of a copy.
  *

@@ -104,8 +104,8 @@ export function readCall(data: unknown): IncomingCall {
 }
 
 /**
- * Functions by kind of request. Each function packs the result of a request, in the form of lisk-sdk 3.0.2 if that release
- * has the request.
+ * Functions by kind of request. Each function packs the result of a request, in the form of lisk-sdk 3.0.2 if that
+ * release has the request.
  */
 const PACK_RESULT: Readonly<Record<ChainRequest['kind'], (result: unknown) => unknown>> = {
   tip: (block) => block,

@@ -42,9 +42,10 @@ export interface SigningJournal {
    */
   heldSinceS(publicKey: PublicKey): number | undefined;
   /**
-   * Whether the record of the delegate is incomplete because it comes from a copy: the journal was copied or restored, or
-   * an imported record was a copy. Another node may then have the original, and may sign the next header. The result is
-   * false if the record is complete, and if it is incomplete for another reason, such as the first start of a delegate.
+   * Whether the record of the delegate is incomplete because it comes from a copy: the journal was copied or restored,
+   * or an imported record was a copy. Another node may then have the original, and may sign the next header. The result
+   * is false if the record is complete, and if it is incomplete for another reason, such as the first start of a
+   * delegate.
    */
   isCopyFor(publicKey: PublicKey): boolean;
   /**
@@ -65,14 +66,14 @@ export interface SigningJournal {
    */
   adopt(publicKey: PublicKey, header: SignedHeader): void;
   /**
-   * Stores a signed header. The header is on disk (flushed) when this method returns. A wait of the delegate ends, also if it
-   * has begun after the start of the header's slot.
+   * Stores a signed header. The header is on disk (flushed) when this method returns. A wait of the delegate ends, also
+   * if it has begun after the start of the header's slot.
    *
    * @throws ProtocolError `SIGNED_ELSEWHERE` if the delegate's watermark shows that another process of this machine has
    *   signed for the delegate, or has handed the delegate over. The method ignores changes of the watermark from before
    *   the opening of this journal, and from before the last call of `adopt`, `record`, or (without a header in the
-   *   journal) `hold` for the delegate.
-   *   ProtocolError `JOURNAL_WRITE_FAILED`, `JOURNAL_TAKEN_OVER` or `JOURNAL_CLOSED` as described for `SigningJournal`
+   *   journal) `hold` for the delegate. ProtocolError `JOURNAL_WRITE_FAILED`, `JOURNAL_TAKEN_OVER` or `JOURNAL_CLOSED`
+   *   as described for `SigningJournal`
    */
   record(publicKey: PublicKey, header: SignedHeader): void;
   /**
@@ -95,8 +96,8 @@ export interface FolderJournal extends SigningJournal {
    */
   readonly isCopied: boolean;
   /**
-   * Stores the header and the move of a newer watermark, which `last` and `movedAtS` then return. A wait of the delegate
-   * does not end. The entries are on disk when this method returns.
+   * Stores the header and the move of a newer watermark, which `last` and `movedAtS` then return. A wait of the
+   * delegate does not end. The entries are on disk when this method returns.
    */
   copyFrom(publicKey: PublicKey, watermark: Pick<Watermark, 'last' | 'movedAtS'>): void;
   /** Returns the last header and the move without those that came from a watermark (`copyFrom`, `adopt`). */

@@ -1,8 +1,8 @@
 /**
  * Checks a signed transaction against the accounts of a chain, without sending the transaction. The check covers the
- * signatures, the balance and the timestamp, and whether a block or the pool already contains the transaction. In generation 2, the
- * check also covers the id and the fee that the transaction states. In generation 3, nodes compute the id and the fee,
- * and ignore stated values.
+ * signatures, the balance and the timestamp, and whether a block or the pool already contains the transaction. In
+ * generation 2, the check also covers the id and the fee that the transaction states. In generation 3, nodes compute
+ * the id and the fee, and ignore stated values.
  */
 
 import { lskText } from '../../primitives/amount.ts';

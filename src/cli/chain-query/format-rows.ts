@@ -19,8 +19,8 @@ const NAMES: Readonly<Record<number, string>> = {
   4: 'multisignature registration',
 };
 /**
- * Lowest and highest number of the types of generation 3 that generation 2 also has. Generation 2 has these types in the
- * same order, but numbers them from 0.
+ * Lowest and highest number of the types of generation 3 that generation 2 also has. Generation 2 has these types in
+ * the same order, but numbers them from 0.
  */
 const FIRST_TYPE_GEN3 = 8;
 const LAST_TYPE_GEN3 = 12;

@@ -89,9 +89,9 @@ export class DoubleForgingGuard {
   readonly #watchedSlots = new Map<PublicKey, number>();
   /**
    * For each delegate, the last slot that the guard refused with `FORGING_WAITS_FOR_EMPTY_SLOT` after the end of its
-   * hand-over (or without a hand-over). A node with the original of a copied record may be in the same hand-over before,
-   * and leaves its slots unused, too. The same is true of a slot that both nodes leave unused because of a block that a
-   * third node signed (`FORGING_ELSEWHERE`), and of a slot during the search (`SEARCHING`).
+   * hand-over (or without a hand-over). A node with the original of a copied record may be in the same hand-over
+   * before, and leaves its slots unused, too. The same is true of a slot that both nodes leave unused because of a
+   * block that a third node signed (`FORGING_ELSEWHERE`), and of a slot during the search (`SEARCHING`).
    */
   readonly #watchedAfterHandOver = new Map<PublicKey, number>();
   /** The watched slots of delegates that have a watermark but no header in the journal. */
@@ -99,8 +99,8 @@ export class DoubleForgingGuard {
   /** For each delegate, the newest block of another node that the journal could not note (`noteForeign`). */
   readonly #unnoted = new Map<PublicKey, ForeignBlock>();
   /**
-   * For each delegate whose wait `clockSetForward` has begun again: the begin of the wait before, and the last begin that
-   * this object has stored.
+   * For each delegate whose wait `clockSetForward` has begun again: the begin of the wait before, and the last begin
+   * that this object has stored.
    */
   readonly #renewed = new Map<PublicKey, { readonly beganS: number; readonly sinceS: number }>();
   readonly #newest: NewestBlocks;
@@ -113,9 +113,9 @@ export class DoubleForgingGuard {
 
   /**
    * Begins to guard the signatures of a delegate. If the journal has no header of the delegate, the first call adds a
-   * line to the journal. The line says that the delegate may have signed unknown headers before this call. The method also
-   * notes the newest block that another node signed for the delegate (`noteForeign`). With `riskDoubleForging`, the method
-   * does nothing.
+   * line to the journal. The line says that the delegate may have signed unknown headers before this call. The method
+   * also notes the newest block that another node signed for the delegate (`noteForeign`). With `riskDoubleForging`,
+   * the method does nothing.
    */
   hold(publicKey: PublicKey): void {
     const { chain, journal, riskDoubleForging } = this.#dependencies;
@@ -128,9 +128,9 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Call after the system clock was set forward. The method begins the waits of the given delegates again that have no end
-   * yet: the waits have begun by a clock that was behind, so the delegates may have signed unknown headers since. On a new
-   * network whose delegates are all on this node, there are no unknown headers.
+   * Call after the system clock was set forward. The method begins the waits of the given delegates again that have no
+   * end yet: the waits have begun by a clock that was behind, so the delegates may have signed unknown headers since.
+   * On a new network whose delegates are all on this node, there are no unknown headers.
    *
    * @param byS seconds by which the clock was behind; undefined if unknown
    */
@@ -151,8 +151,8 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Call after the system clock was set back. A wait that `clockSetForward` has begun by a clock that was ahead begins at
-   * the present time.
+   * Call after the system clock was set back. A wait that `clockSetForward` has begun by a clock that was ahead begins
+   * at the present time.
    */
   clockSetBack(): void {
     const { chain, journal } = this.#dependencies;
@@ -225,9 +225,9 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * With `riskDoubleForging`, the journal may lack headers of blocks that are on the chain, for example in a folder that
-   * `bloomery backup` made. The rules refuse a block that contradicts a block of its delegate on the chain, so the header
-   * also follows the newest one of these blocks.
+   * With `riskDoubleForging`, the journal may lack headers of blocks that are on the chain, for example in a folder
+   * that `bloomery backup` made. The rules refuse a block that contradicts a block of its delegate on the chain, so the
+   * header also follows the newest one of these blocks.
    */
   #clearanceAtRisk(publicKey: PublicKey): Clearance {
     const last = this.#dependencies.journal.last(publicKey);
@@ -466,8 +466,9 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Whether another node signed a block of a delegate whose last known header is `last`. An older block is ours, unless its
-   * height is greater than all heights that we had signed before the last header. Such a block is on a longer branch.
+   * Whether another node signed a block of a delegate whose last known header is `last`. An older block is ours, unless
+   * its height is greater than all heights that we had signed before the last header. Such a block is on a longer
+   * branch.
    */
   #isForeign({ id, height, timestamp }: Pick<BlockHeader, 'id' | 'height' | 'timestamp'>, last: SignedHeader): boolean {
     if (id === last.blockId) return false;

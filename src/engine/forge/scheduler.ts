@@ -326,8 +326,8 @@ export class ForgingScheduler {
 
   /**
    * Builds the block, and writes its header to the journal on disk before the block leaves this process. Returns
-   * undefined if there is no slot to forge (`#slotToForge`), if the delegate may not sign, or if the guard, `Rules.forge` or
-   * the write to the journal throws a ProtocolError.
+   * undefined if there is no slot to forge (`#slotToForge`), if the delegate may not sign, or if the guard,
+   * `Rules.forge` or the write to the journal throws a ProtocolError.
    */
   #build(tip: TipView, isOnDemand: boolean): Block | undefined {
     const { chain, clock, pool, journal } = this.#dependencies;

@@ -151,8 +151,8 @@ export class TipCheck {
   /**
    * Whether it is certain that no delegate has signed a block above the tip. The result is true on two conditions: all
    * ended slots since the tip belong to delegates that are enabled on this node, and the signatures of these delegates
-   * are known. The signatures of a delegate are known in three cases: its watermark agrees with the journal; the journal
-   * has no header, and the watermark has one of this chain; or neither has a header of the delegate.
+   * are known. The signatures of a delegate are known in three cases: its watermark agrees with the journal; the
+   * journal has no header, and the watermark has one of this chain; or neither has a header of the delegate.
    */
   isTipSurelyNewest(): boolean {
     const { chain, isEnabled, journal } = this.#dependencies;
@@ -244,8 +244,8 @@ export class TipCheck {
   /**
    * Looks for signed headers that show that this node has lost blocks. Returns the greatest height of these headers;
    * undefined if there is none. The method examines the last signed header of each enabled delegate in the current
-   * order of forgers, in the journal or in the watermark. A header shows a loss if fork choice prefers the header to our tip, and the header is more than
-   * `UNFINISHED_BLOCKS` above our tip.
+   * order of forgers, in the journal or in the watermark. A header shows a loss if fork choice prefers the header to
+   * our tip, and the header is more than `UNFINISHED_BLOCKS` above our tip.
    */
   #signedBeyondTip(): number | undefined {
     const { chain, journal, isEnabled } = this.#dependencies;

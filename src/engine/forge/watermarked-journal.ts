@@ -2,9 +2,9 @@
  * Combines the signing journal with the watermarks, which are stored outside the journal's folder. If somebody restored
  * the folder to an earlier state, the journal lacks the newest lines. In this case, the watermark of a delegate still
  * contains the last header that this delegate signed. A new header of the delegate must not contradict this last
- * header, so the constructor copies it to the journal. If the journal file is a copy, the newest lines of a delegate may
- * be missing. If no watermark shows whether they are missing, the delegate waits before it signs, as if there were no
- * journal.
+ * header, so the constructor copies it to the journal. If the journal file is a copy, the newest lines of a delegate
+ * may be missing. If no watermark shows whether they are missing, the delegate waits before it signs, as if there were
+ * no journal.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -39,8 +39,8 @@ export class WatermarkedJournal implements SigningJournal {
   readonly #firstBlockId: () => string | undefined;
   /**
    * For each delegate, the text (`textOf`) of its watermark as this object last read or wrote it: in the constructor,
-   * or in the latest call of `adopt`, `record`, or `hold` for a delegate without a header. The text is empty if there was no watermark. If the text has
-   * changed since, another process has written the watermark.
+   * or in the latest call of `adopt`, `record`, or `hold` for a delegate without a header. The text is empty if there
+   * was no watermark. If the text has changed since, another process has written the watermark.
    */
   readonly #seen = new Map<PublicKey, string>();
 
@@ -152,8 +152,8 @@ export class WatermarkedJournal implements SigningJournal {
   }
 
   /**
-   * Whether a delegate without a header in the journal may have signed on another machine: its watermark says that it was
-   * handed over, or is a copy. False if the journal already says so.
+   * Whether a delegate without a header in the journal may have signed on another machine: its watermark says that it
+   * was handed over, or is a copy. False if the journal already says so.
    */
   #isSignedElsewhere(delegate: PublicKey, watermark: Watermark | undefined): boolean {
     if (this.#journal.last(delegate) !== undefined || this.#journal.isCopyFor(delegate)) return false;
@@ -216,8 +216,8 @@ export function isLater({ last: marked, movedAtS }: Watermark, last: SignedHeade
 }
 
 /**
- * Returns whether the delegate may have signed a header later than the watermark. A wait that has begun after the header
- * of the watermark does not begin again, unless the journal itself is a copy from before that wait.
+ * Returns whether the delegate may have signed a header later than the watermark. A wait that has begun after the
+ * header of the watermark does not begin again, unless the journal itself is a copy from before that wait.
  */
 function mayBeOutdated(watermark: Watermark, journal: FolderJournal, delegate: PublicKey): boolean {
   if (watermark.isCopied !== true) return false;
