@@ -185,7 +185,7 @@ export function checkNetwork(
  *   is behind, the time is the latest of the time directly after the header and the two `heldSinceS`.
  * - Otherwise, the time is 0 if the record has the newest header that the delegate signed: it has a header, its
  *   `heldSinceS` is not later than the header, and the journal has no later header. There is one exception: if the
- *   journal has learned after the export that another node has signed (`DoubleForgingGuard.noteForeign`), its time
+ *   journal has learned after the export that another node has signed (`Waits.noteForeign`), its time
  *   stays.
  * - In all other cases, the time is the later one of `heldSinceS` in the record and `heldSinceS` in the journal. If the
  *   journal is a copy, the journal itself may lack signatures, so the time is that of a copy.

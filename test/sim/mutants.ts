@@ -365,18 +365,18 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a delegate without a complete record does not wait for finality',
     file: 'engine/forge/double-forging-guard.js',
-    from: 'if (foreign === void 0 && !this.#isIncomplete(publicKey, last)) return void 0;',
+    from: 'if (foreign === void 0 && !isIncomplete(journal, publicKey)) return void 0;',
     to: 'return void 0;',
   },
   {
     name: 'a block that another node signed begins no wait',
-    file: 'engine/forge/double-forging-guard.js',
+    file: 'engine/forge/waits.js',
     from: 'if (riskDoubleForging || !chain.rules.hasFinality) return;',
     to: 'return;',
   },
   {
     name: 'the hand-over does not cover the slot left unused',
-    file: 'engine/forge/double-forging-guard.js',
+    file: 'engine/forge/waits.js',
     from: 'if (hasFinality && (journal.heldSinceS(publicKey) ?? 0) < endS)',
     to: 'if (false)',
   },

@@ -11,11 +11,12 @@ import type { SigningJournal } from '../../ports/journal.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import type { SignedHeader } from '../../protocol/rules.ts';
 import { slotAt, slotStartS } from '../../protocol/slots.ts';
-import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
+import type { PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import { NewestBlocks, type Newest } from './newest-blocks.ts';
 import { isOfChain } from './recalled-header.ts';
 import type { TipCheck } from './tip-check.ts';
+import { isForeign, isIncomplete, Waits } from './waits.ts';
 
 export interface DoubleForgingGuardDependencies {
   readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'currentSlot' | 'nowS'>;
@@ -63,9 +64,6 @@ interface WatchedRecall {
   readonly blockId: string;
 }
 
-/** The members of a block that tell who signed it, and when. */
-type ForeignBlock = Pick<BlockHeader, 'id' | 'height' | 'generatorPublicKey' | 'timestamp'>;
-
 /** The slots that decide about the wait for a slot without a block of the delegate. */
 interface Watch {
   /** The watched slot of the delegate; negative infinity if there is none. */
@@ -96,98 +94,30 @@ export class DoubleForgingGuard {
   readonly #watchedAfterHandOver = new Map<PublicKey, number>();
   /** The watched slots of delegates that have a watermark but no header in the journal. */
   readonly #watchedRecalls = new Map<PublicKey, WatchedRecall>();
-  /** For each delegate, the newest block of another node that the journal could not note (`noteForeign`). */
-  readonly #unnoted = new Map<PublicKey, ForeignBlock>();
-  /**
-   * For each delegate whose wait `clockSetForward` has begun again: the begin of the wait before, and the last begin
-   * that this object has stored.
-   */
-  readonly #renewed = new Map<PublicKey, { readonly beganS: number; readonly sinceS: number }>();
   readonly #newest: NewestBlocks;
+  /** The waits of delegates that may have signed headers which the journal lacks. */
+  readonly waits: Waits;
 
   constructor(dependencies: DoubleForgingGuardDependencies) {
     this.#dependencies = dependencies;
     const { chain } = dependencies;
     this.#newest = new NewestBlocks(chain, SEARCHED_ROUNDS * chain.rules.params.activeDelegates);
+    // Slots that the delegate has left unused before the begin of a wait do not count.
+    this.waits = new Waits({ ...dependencies, onBegun: (publicKey) => this.#watchedAfterHandOver.delete(publicKey) });
   }
 
   /**
    * Begins to guard the signatures of a delegate. If the journal has no header of the delegate, the first call adds a
    * line to the journal. The line says that the delegate may have signed unknown headers before this call. The method
-   * also notes the newest block that another node signed for the delegate (`noteForeign`). With `riskDoubleForging`,
+   * also notes the newest block that another node signed for the delegate (`Waits.noteForeign`). With `riskDoubleForging`,
    * the method does nothing.
    */
   hold(publicKey: PublicKey): void {
-    const { chain, journal, riskDoubleForging } = this.#dependencies;
-    if (riskDoubleForging) return;
-    if (journal.last(publicKey) === undefined && journal.heldSinceS(publicKey) === undefined)
-      journal.hold(publicKey, this.#laterOf(chain.nowS()));
+    if (this.#dependencies.riskDoubleForging) return;
+    this.waits.beginFirst(publicKey);
     // The chain may have got the block while this node was off.
     const foreign = this.#foreignHeader(publicKey);
-    if (foreign !== undefined && foreign !== 'unknown') this.noteForeign(foreign);
-  }
-
-  /**
-   * Call after the system clock was set forward. The method begins the waits of the given delegates again that have no
-   * end yet: the waits have begun by a clock that was behind, so the delegates may have signed unknown headers since.
-   * On a new network whose delegates are all on this node, there are no unknown headers.
-   *
-   * @param byS seconds by which the clock was behind; undefined if unknown
-   */
-  clockSetForward(publicKeys: Iterable<PublicKey>, byS: number | undefined): void {
-    const { chain, journal, riskDoubleForging, tipCheck } = this.#dependencies;
-    const { rules, state } = chain;
-    if (riskDoubleForging || !rules.hasFinality) return;
-    if (rules.finalizedHeight(state) <= GENESIS_HEIGHT && tipCheck.isTipSurelyNewest()) return;
-    for (const publicKey of publicKeys) {
-      const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
-      const nowS = this.#laterOf(chain.nowS());
-      const sinceS = byS === undefined ? nowS : Math.min(nowS, heldSinceS + byS);
-      if (!this.#isIncomplete(publicKey, journal.last(publicKey)) || sinceS <= heldSinceS) continue;
-      const beganS = this.#renewed.get(publicKey)?.beganS ?? heldSinceS;
-      this.#beginWait(publicKey, sinceS);
-      this.#renewed.set(publicKey, { beganS, sinceS });
-    }
-  }
-
-  /**
-   * Call after the system clock was set back. A wait that `clockSetForward` has begun by a clock that was ahead begins
-   * at the present time.
-   */
-  clockSetBack(): void {
-    const { chain, journal } = this.#dependencies;
-    for (const [publicKey, renewed] of this.#renewed) {
-      const sinceS = Math.max(renewed.beganS, this.#laterOf(chain.nowS()));
-      const isLast = journal.heldSinceS(publicKey) === renewed.sinceS;
-      if (isLast && sinceS < renewed.sinceS) this.#beginWait(publicKey, sinceS);
-    }
-  }
-
-  /**
-   * Notes a block that was added to the chain and that this node did not forge. If another node signed the block for a
-   * delegate of the journal, the record of the delegate is incomplete from now on, even if the block is reverted. A new
-   * header that does not name the height of the block would contradict it. In generation 2, a header names no height.
-   *
-   * @throws ProtocolError as the writes of the journal; the guard then notes the block before the next decision
-   */
-  noteForeign(block: ForeignBlock): void {
-    const { chain, journal, riskDoubleForging } = this.#dependencies;
-    if (riskDoubleForging || !chain.rules.hasFinality) return;
-    const { generatorPublicKey, timestamp } = block;
-    const heldSinceS = journal.heldSinceS(generatorPublicKey);
-    const last = journal.last(generatorPublicKey);
-    if (last === undefined && heldSinceS === undefined) return;
-    // Without a header in the journal, the node would later take the header of the watermark for the last one.
-    const recalled = last === undefined ? journal.recalled(generatorPublicKey)?.last : undefined;
-    const known = last ?? recalled;
-    if (known !== undefined && !this.#isForeign(block, known)) return;
-    const isCopy = recalled !== undefined;
-    // A wait that has begun after the block, and after our last header, covers the block already.
-    const isCovered = (heldSinceS ?? 0) > Math.max(timestamp, last?.timestamp ?? 0);
-    if (isCovered && (!isCopy || journal.isCopyFor(generatorPublicKey))) return;
-    this.#unnoted.set(generatorPublicKey, block);
-    this.#beginWait(generatorPublicKey, Math.max(chain.nowS(), timestamp + 1), isCopy);
-    this.#unnoted.delete(generatorPublicKey);
+    if (foreign !== undefined && foreign !== 'unknown') this.waits.noteForeign(foreign);
   }
 
   /**
@@ -201,14 +131,16 @@ export class DoubleForgingGuard {
    *   in the watched slot itself
    */
   clearance(publicKey: PublicKey, slot: number): Clearance {
-    const unnoted = this.#unnoted.get(publicKey);
-    if (unnoted !== undefined) this.noteForeign(unnoted);
+    this.waits.noteAgain(publicKey);
     const waiting = this.#waiting(publicKey, slot);
     if (waiting !== undefined) {
       if (waiting.code === 'FORGING_ELSEWHERE' || waiting.code === 'FORGING_WAITS_FOR_EMPTY_SLOT') {
         this.#watchedSlots.set(publicKey, slot);
-        if (waiting.code === 'FORGING_ELSEWHERE') this.#holdUntilEndOf(publicKey, slot);
-        else if (waiting !== SEARCHING && this.#handOver(publicKey)?.ready !== false)
+        if (waiting.code === 'FORGING_ELSEWHERE') {
+          this.waits.coverSlot(publicKey, slot);
+          // A node with the original of a copied record leaves the same slot unused.
+          this.#watchedAfterHandOver.delete(publicKey);
+        } else if (waiting !== SEARCHING && this.#handOver(publicKey)?.ready !== false)
           this.#watchedAfterHandOver.set(publicKey, slot);
         const recalled = this.#dependencies.journal.recalled(publicKey);
         if (recalled !== undefined) this.#watchedRecalls.set(publicKey, { slot, blockId: recalled.last.blockId });
@@ -288,7 +220,7 @@ export class DoubleForgingGuard {
     const { journal } = this.#dependencies;
     const recalled = journal.recalled(publicKey);
     if (recalled === undefined || !isOfChain(this.#dependencies.chain.state, recalled)) return undefined;
-    // Another node has signed since (`noteForeign`), so the header of the watermark is not the last one.
+    // Another node has signed since (`Waits.noteForeign`), so the header of the watermark is not the last one.
     if (journal.isCopyFor(publicKey)) return undefined;
     const { last } = recalled;
     const newest = this.#newest.of(publicKey, last.timestamp);
@@ -353,8 +285,7 @@ export class DoubleForgingGuard {
       const isOld = tipSlot - foreignSlot > slotsWithEveryTurn(params);
       if (!isUnused && !isOld) return this.#elsewhere(foreign, { watched, tipSlot, slot, until });
     }
-    const last = journal.last(publicKey);
-    if (!this.#isIncomplete(publicKey, last)) return undefined;
+    if (!isIncomplete(journal, publicKey)) return undefined;
     // The journal may lack headers of the delegate. If the journal is a copy, the original may be in use, and its next
     // header is that of the coming slot. No knowledge of earlier slots replaces the watch, which therefore comes last.
     const isCopy = journal.isCopyFor(publicKey);
@@ -388,33 +319,6 @@ export class DoubleForgingGuard {
     return { code: 'FORGING_ELSEWHERE', reason, ...until };
   }
 
-  /**
-   * The other node may have signed a block for the slot that this node leaves unused, on a branch that the network has
-   * abandoned. The hand-over therefore begins with the end of the slot. Generation 2 has no hand-over.
-   */
-  #holdUntilEndOf(publicKey: PublicKey, slot: number): void {
-    const { chain, journal } = this.#dependencies;
-    const { hasFinality, params } = chain.rules;
-    const endS = slotStartS(slot + 1, params);
-    if (hasFinality && (journal.heldSinceS(publicKey) ?? 0) < endS) this.#beginWait(publicKey, endS);
-    // A node with the original of a copied record leaves the same slots unused because of the block of the other node.
-    this.#watchedAfterHandOver.delete(publicKey);
-  }
-
-  /** Begins the wait of a delegate, also anew. Slots that the delegate has left unused before no longer count. */
-  #beginWait(publicKey: PublicKey, sinceS: number, isCopy = false): void {
-    const { journal } = this.#dependencies;
-    journal.hold(publicKey, sinceS, isCopy || journal.isCopyFor(publicKey));
-    this.#watchedAfterHandOver.delete(publicKey);
-    const renewed = this.#renewed.get(publicKey);
-    if (renewed !== undefined) this.#renewed.set(publicKey, { ...renewed, sinceS });
-  }
-
-  /** A clock that is behind the tip is wrong, so a wait begins after the tip at the earliest. */
-  #laterOf(nowS: number): number {
-    return Math.max(nowS, this.#dependencies.chain.tip.header.timestamp + 1);
-  }
-
   #handOver(publicKey: PublicKey) {
     const { chain, journal, riskDoubleForging } = this.#dependencies;
     if (riskDoubleForging) return undefined;
@@ -423,7 +327,7 @@ export class DoubleForgingGuard {
     // While the search for headers from other nodes continues, `#watch` returns the reason to wait. This method
     // therefore returns undefined.
     if (foreign === 'unknown') return undefined;
-    if (foreign === undefined && !this.#isIncomplete(publicKey, last)) return undefined;
+    if (foreign === undefined && !isIncomplete(journal, publicKey)) return undefined;
     const sinceS = Math.max(journal.heldSinceS(publicKey) ?? 0, foreign === undefined ? 0 : foreign.timestamp + 1);
     return chain.rules.handOver(chain.state, chain.tip.header, { publicKey, sinceS, last, nowS: chain.nowS() });
   }
@@ -440,18 +344,9 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Whether the delegate may have signed headers that the journal lacks. The result is true if the journal has no
-   * header of the delegate, or if the journal says that the delegate may have signed other headers after `last`.
-   */
-  #isIncomplete(publicKey: PublicKey, last: SignedHeader | undefined): boolean {
-    const heldSinceS = this.#dependencies.journal.heldSinceS(publicKey);
-    return last === undefined || (heldSinceS !== undefined && heldSinceS > last.timestamp);
-  }
-
-  /**
    * Returns the delegate's newest block on the chain if the delegate signed this block on another node. If the journal
    * has a header of the delegate, the search goes back to the time of the last header in the journal. A block then
-   * counts only if another node signed it (`#isForeign`). If the journal has no header of the
+   * counts only if another node signed it (`isForeign`). If the journal has no header of the
    * delegate, each block of the delegate counts. The search then covers only the blocks of the last `SEARCHED_ROUNDS`
    * rounds, and older blocks that earlier searches have read. In generation 3, each new header names the greatest
    * height that the delegate has signed. The node must therefore know the delegate's newest block.
@@ -462,18 +357,7 @@ export class DoubleForgingGuard {
     const last = this.#dependencies.journal.last(publicKey);
     const newest = this.#newest.of(publicKey, last?.timestamp ?? Number.POSITIVE_INFINITY);
     if (newest === undefined || newest === 'unknown' || last === undefined) return newest;
-    return this.#isForeign(newest, last) ? newest : undefined;
-  }
-
-  /**
-   * Whether another node signed a block of a delegate whose last known header is `last`. An older block is ours, unless
-   * its height is greater than all heights that we had signed before the last header. Such a block is on a longer
-   * branch.
-   */
-  #isForeign({ id, height, timestamp }: Pick<BlockHeader, 'id' | 'height' | 'timestamp'>, last: SignedHeader): boolean {
-    if (id === last.blockId) return false;
-    const { hasFinality } = this.#dependencies.chain.rules;
-    return timestamp >= last.timestamp || (hasFinality && height > last.maxHeightPreviouslyForged);
+    return isForeign(newest, last, this.#dependencies.chain.rules) ? newest : undefined;
   }
 
   #endOfNextTurnS(publicKey: PublicKey): number | undefined {

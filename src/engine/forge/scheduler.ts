@@ -372,7 +372,7 @@ export class ForgingScheduler {
   }
 
   #noteForeign(blocks: readonly Block[]): void {
-    for (const block of blocks) this.#writing(() => this.#guard.noteForeign(block));
+    for (const block of blocks) this.#writing(() => this.#guard.waits.noteForeign(block));
   }
 
   /** Renews the waits after steps of the system clock. If the journal cannot be written, the next check tries again. */
@@ -380,8 +380,8 @@ export class ForgingScheduler {
     for (let byMs = this.#clockSets[0]; byMs !== undefined; byMs = this.#clockSets[0]) {
       const isBack = byMs < 0;
       const isWritten = this.#writing(() => {
-        if (isBack) this.#guard.clockSetBack();
-        else this.#guard.clockSetForward(this.#keys.keys(), byMs === 0 ? undefined : Math.ceil(byMs / 1000));
+        if (isBack) this.#guard.waits.clockSetBack();
+        else this.#guard.waits.clockSetForward(this.#keys.keys(), byMs === 0 ? undefined : Math.ceil(byMs / 1000));
       });
       if (!isWritten) return;
       this.#clockSets.shift();

@@ -271,7 +271,7 @@ for (const generation of [2, 3] as const) {
     ] as const) {
       const { guard, publicKey: generatorPublicKey, held, nowS } = guardAfterForeign(false, hasLast);
       // The clock is behind the block, and the second copy of the block changes nothing.
-      for (const _ of [1, 2]) guard.noteForeign({ ...block, generatorPublicKey });
+      for (const _ of [1, 2]) guard.waits.noteForeign({ ...block, generatorPublicKey });
       const sinceS = Math.max(nowS, block.timestamp + 1);
       t.deepEqual(held, isNoted && generation === 3 ? [[sinceS, false]] : []);
     }
@@ -290,8 +290,8 @@ test('generation 3: the block of another node of an unknown delegate, or with ri
       tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true },
       riskDoubleForging,
     });
-    guard.noteForeign({ ...first, id: 'k' });
-    guard.clockSetForward(riskDoubleForging ? [first.generatorPublicKey] : [], undefined);
+    guard.waits.noteForeign({ ...first, id: 'k' });
+    guard.waits.clockSetForward(riskDoubleForging ? [first.generatorPublicKey] : [], undefined);
   }
   t.pass();
 });
@@ -332,16 +332,16 @@ test('a wait begins after the tip, and again after the clock was set forward', (
   held.push([5, true]);
   now.s = afterTipS + 1000;
   now.isTipNewest = true;
-  guard.clockSetForward(['a'], undefined);
+  guard.waits.clockSetForward(['a'], undefined);
   t.is(held.length, 1, 'on a new network with all delegates here, there is no unknown header');
   now.isTipNewest = false;
-  guard.clockSetForward(['a'], undefined);
-  guard.clockSetForward(['a'], undefined);
+  guard.waits.clockSetForward(['a'], undefined);
+  guard.waits.clockSetForward(['a'], undefined);
   t.deepEqual(held.splice(1), [[now.s, true]]);
   held.push([now.s, true]);
   now.last = { ...last, timestamp: now.s };
   now.s += 5;
-  guard.clockSetForward(['a'], undefined);
+  guard.waits.clockSetForward(['a'], undefined);
   t.is(held.length, 2, 'the record is complete');
 });
 
@@ -350,14 +350,14 @@ test('a wait that began by a clock that was ahead begins again after the clock w
   held.push([5, false]);
   const rightS = first.timestamp + 100;
   now.s = rightS + 3600;
-  guard.clockSetForward(['a'], undefined);
+  guard.waits.clockSetForward(['a'], undefined);
   now.s += 10;
-  guard.clockSetForward(['a'], undefined);
+  guard.waits.clockSetForward(['a'], undefined);
   now.s = rightS + 20;
-  guard.clockSetBack();
+  guard.waits.clockSetBack();
   t.deepEqual(held.at(-1), [rightS + 20, false]);
   held.push([rightS + 500, true]);
-  guard.clockSetBack();
+  guard.waits.clockSetBack();
   t.deepEqual(held.at(-1), [rightS + 500, true], 'a later wait of another reason stays');
 });
 
@@ -365,9 +365,9 @@ test('a wait that began by a clock that was behind begins later by the step of t
   const { guard, held, now, first } = guardWithWaits();
   held.push([5, false]);
   now.s = first.timestamp + 1000;
-  guard.clockSetForward(['a'], 2);
+  guard.waits.clockSetForward(['a'], 2);
   t.deepEqual(held.at(-1), [7, false]);
-  guard.clockSetForward(['a'], 9000);
+  guard.waits.clockSetForward(['a'], 9000);
   t.deepEqual(held.at(-1), [now.s, false]);
 });
 
@@ -376,11 +376,11 @@ test('a slot that was left to another node by a clock that was ahead begins no w
   const { generatorPublicKey } = first;
   held.push([first.timestamp + 1, false]);
   now.s = first.timestamp + 3600;
-  guard.clockSetForward([generatorPublicKey], undefined);
+  guard.waits.clockSetForward([generatorPublicKey], undefined);
   t.is(codeOf(guard.clearance(generatorPublicKey, 5000)), 'FORGING_ELSEWHERE');
   t.true((held.at(-1)?.[0] ?? 0) > now.s);
   now.s = first.timestamp + 60;
-  guard.clockSetBack();
+  guard.waits.clockSetBack();
   t.is(held.at(-1)?.[0], now.s);
 });
 
@@ -393,7 +393,7 @@ test('the block of another node from before the start is noted, and after a fail
   t.deepEqual(held.splice(1), [[now.s, false]]);
   now.isBroken = true;
   const later = { ...first, id: 'k', timestamp: first.timestamp + 3 };
-  t.throws(() => guard.noteForeign(later), { code: 'JOURNAL_WRITE_FAILED' });
+  t.throws(() => guard.waits.noteForeign(later), { code: 'JOURNAL_WRITE_FAILED' });
   t.throws(() => guard.clearance(generatorPublicKey, 900), { code: 'JOURNAL_WRITE_FAILED' });
   now.isBroken = false;
   guard.clearance(generatorPublicKey, 900);
@@ -405,10 +405,10 @@ test('after the block of another node, the header of a watermark is not the last
   const { generatorPublicKey, timestamp, id } = first;
   held.push([timestamp + 900, false]);
   now.recalled = { last: { ...last, height: 2, blockId: id, timestamp }, firstBlockId: id };
-  guard.noteForeign(first);
-  guard.noteForeign({ ...first, id: 'older', height: 0, timestamp: timestamp - 1 });
+  guard.waits.noteForeign(first);
+  guard.waits.noteForeign({ ...first, id: 'older', height: 0, timestamp: timestamp - 1 });
   t.is(held.length, 1, 'these blocks are in the watermark, or older');
-  guard.noteForeign({ ...first, id: 'k', height: 5, timestamp: timestamp + 20 });
+  guard.waits.noteForeign({ ...first, id: 'k', height: 5, timestamp: timestamp + 20 });
   t.deepEqual(held.splice(1), [[timestamp + 21, true]]);
   held.push([timestamp + 21, true]);
   for (const slot of [900, 1001, 1102]) guard.clearance(generatorPublicKey, slot);

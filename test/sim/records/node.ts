@@ -120,7 +120,7 @@ export class ModelNode {
     const added = network.headersBeyond(this.chain);
     this.chain = network;
     // As the scheduler of a real node does.
-    for (const header of added) this.#guard.noteForeign(header);
+    for (const header of added) this.#guard.waits.noteForeign(header);
     for (const { applied } of this.#listeners) applied?.([network.tip as Block], 'synced');
   }
 
