@@ -23,6 +23,7 @@ import { Pause } from './pause.ts';
 import { MissedSlotLog, type ForgingSlot } from './missed-slot-log.ts';
 import { SleptSlots } from './slept-slots.ts';
 import { TipCheck, type TipCheckDependencies } from './tip-check.ts';
+import { WaitUpdates } from './wait-updates.ts';
 
 /**
  * Maximum time in milliseconds between two checks by the scheduler. If somebody sets the clock, the scheduler notices
@@ -87,15 +88,11 @@ export class ForgingScheduler {
    * attempt.
    */
   #isCheckWanted = false;
+  readonly #waitUpdates: WaitUpdates;
   readonly #missedSlots: MissedSlotLog;
   readonly #sleptSlots: SleptSlots;
   readonly #clockWatch: ClockWatch;
   readonly #pause: Pause;
-  /**
-   * Steps of the system clock, in milliseconds, after which the guard has not renewed the waits yet; 0 for a step of
-   * unknown size.
-   */
-  readonly #clockSets: number[] = [];
   /**
    * Unix time in milliseconds (by `clock`) since which writes to the journal fail with `JOURNAL_WRITE_FAILED`.
    * Undefined if no write has failed since the last successful write.
@@ -108,11 +105,12 @@ export class ForgingScheduler {
     const isEnabled = (publicKey: PublicKey): boolean => this.#keys.has(publicKey);
     this.#tipCheck = new TipCheck({ ...dependencies, clock, isEnabled });
     this.#guard = new DoubleForgingGuard({ ...dependencies, tipCheck: this.#tipCheck });
+    this.#waitUpdates = new WaitUpdates(this.#guard.waits, () => this.#keys.keys());
     this.#missedSlots = new MissedSlotLog(dependencies);
     this.#sleptSlots = new SleptSlots({ ...dependencies, isEnabled });
     const onClockSet = (byMs: number | undefined): void => {
       dependencies.onClockSet?.(byMs);
-      this.#clockSets.push(byMs ?? 0);
+      this.#waitUpdates.clockSet(byMs);
     };
     this.#clockWatch = new ClockWatch({ ...dependencies, clock, times: dependencies.times, onClockSet });
     this.#pause = new Pause({
@@ -168,7 +166,7 @@ export class ForgingScheduler {
     // In a slot of ours, the scheduler may be waiting for a late block. Each block from a peer may be this late block.
     this.#dependencies.chain.listen({
       applied: (blocks, origin) => {
-        if (origin !== 'forged') this.#noteForeign(blocks);
+        if (origin !== 'forged') this.#waitUpdates.noteForeign(blocks);
         if (origin === 'received') this.check();
       },
     });
@@ -263,7 +261,7 @@ export class ForgingScheduler {
     this.#dependencies.onSlotChecked?.(chain.currentSlot());
     this.#missedSlots.logIfOver();
     const passage = this.#clockWatch.read();
-    this.#renewWaits();
+    this.#waitUpdates.renew();
     if (this.#dependencies.isForgingSuspended?.() === true) {
       this.#sleptSlots.pass();
       return;
@@ -368,34 +366,6 @@ export class ForgingScheduler {
         ...(isJournalFailing && sinceOf(this.#journalFailsSinceMs)),
       });
       return undefined;
-    }
-  }
-
-  #noteForeign(blocks: readonly Block[]): void {
-    for (const block of blocks) this.#writing(() => this.#guard.waits.noteForeign(block));
-  }
-
-  /** Renews the waits after steps of the system clock. If the journal cannot be written, the next check tries again. */
-  #renewWaits(): void {
-    for (let byMs = this.#clockSets[0]; byMs !== undefined; byMs = this.#clockSets[0]) {
-      const isBack = byMs < 0;
-      const isWritten = this.#writing(() => {
-        if (isBack) this.#guard.waits.clockSetBack();
-        else this.#guard.waits.clockSetForward(this.#keys.keys(), byMs === 0 ? undefined : Math.ceil(byMs / 1000));
-      });
-      if (!isWritten) return;
-      this.#clockSets.shift();
-    }
-  }
-
-  /** Returns false if the journal cannot be written. The next slot of a delegate of this node then shows the reason. */
-  #writing(write: () => void): boolean {
-    try {
-      write();
-      return true;
-    } catch (error) {
-      if (!(error instanceof ProtocolError)) throw error;
-      return false;
     }
   }
 

@@ -158,6 +158,18 @@ test('after the clock was set forward, the waits that began by the wrong clock b
   for (const sinceS of its.held.values()) t.true(sinceS > its.nowS() - 30 && sinceS > Math.max(...before), `${sinceS}`);
 });
 
+test('after the clock was ahead for a moment, no wait begins in the future', async (t) => {
+  const its = setUpForging({ riskDoubleForging: false });
+  its.scheduler.start();
+  await its.pass(2);
+  its.setClock(90);
+  await its.pass(2);
+  its.setClock(-90);
+  await its.pass(2);
+  await its.scheduler.stop();
+  for (const sinceS of its.held.values()) t.true(sinceS <= its.nowS(), `${sinceS} of ${its.nowS()}`);
+});
+
 test('waits that cannot be written after a step of the clock are written later, and the step is logged', async (t) => {
   const its = setUpForging({ riskDoubleForging: false });
   its.scheduler.start();
