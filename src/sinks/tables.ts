@@ -1,6 +1,6 @@
 /**
  * The tables that every sink has, with their columns. Each sink maps the column types to the types of its database or
- * file format. A new column or table needs a new schema version of each sink. `docs/extend.md` says how to add a
+ * file format. A new column or table needs a new schema version of each sink. `docs/extend/sink-column.md` says how to add a
  * column.
  */
 
