@@ -2,7 +2,9 @@
 
 import { SeededRandom } from '../seeded-random.ts';
 
-export const FOLDERS_MAX = 3;
+/** Enough for a chain of machines: a record that was imported on a second machine moves on to a third one. */
+const MACHINES_MAX = 3;
+export const FOLDERS_MAX = 4;
 
 /** One act. Members that name a thing are numbers, which the world takes modulo the number of things that exist. */
 export type Act =
@@ -46,15 +48,15 @@ const WRITES_MAX = 32;
 
 export function drawSchedule(seed: number): Schedule {
   const random = new SeededRandom(`records ${seed}`);
-  const machines = random.between(1, 2);
+  const machines = random.between(1, MACHINES_MAX);
   const skew = (): number => (random.chance(0.5) ? 0 : random.between(-SKEW_MS_MAX, SKEW_MS_MAX));
   const acts: Act[] = [{ do: 'start', folder: 0 }];
   for (let scenes = random.between(5, 14); scenes > 0; scenes -= 1) acts.push(...drawScene(random));
   return {
     generation: random.chance(0.2) ? 2 : 3,
     machineOf: Array.from({ length: FOLDERS_MAX }, (_, folder) => (folder === 0 ? 0 : random.below(machines))),
-    skewMs: [skew(), skew()],
-    hasWatermarks: [random.chance(0.7), random.chance(0.7)],
+    skewMs: Array.from({ length: machines }, skew),
+    hasWatermarks: Array.from({ length: machines }, () => random.chance(0.7)),
     acts,
   };
 }

@@ -1,5 +1,5 @@
 /**
- * A world of one or two machines with up to three data folders, which all have the keys of one delegate, and a network
+ * A world of one to three machines with up to four data folders, which all have the keys of one delegate, and a network
  * of honest delegates. The world runs the nodes, and collects each header that the delegate signs anywhere.
  */
 
