@@ -48,6 +48,8 @@ export interface JournalOptions {
 }
 
 export interface JournalFile extends FolderJournal {
+  /** Returns the timestamp in `Known.foreignS`. */
+  foreignS(publicKey: PublicKey): number | undefined;
   /**
    * Records that delegates moved to another node, so that this node no longer signs for them. When `move` returns, the
    * lines about the move are on the disk. After an error, no delegate has moved.
@@ -230,8 +232,12 @@ class FileJournal implements JournalFile {
     this.#write(entryWith(publicKey, header), ...(isWaiting ? [holdEntry(publicKey, 0, false)] : []));
   }
 
-  hold(publicKey: PublicKey, sinceS: number, isCopy = false): void {
-    this.#write(holdEntry(publicKey, sinceS, isCopy));
+  hold(publicKey: PublicKey, sinceS: number, isCopy = false, foreignS?: number): void {
+    this.#write(holdEntry(publicKey, sinceS, isCopy, foreignS));
+  }
+
+  foreignS(publicKey: PublicKey): number | undefined {
+    return this.#known.get(publicKey)?.foreignS;
   }
 
   copyFrom(publicKey: PublicKey, watermark: Pick<Watermark, 'last' | 'movedAtS'>): void {
@@ -244,7 +250,7 @@ class FileJournal implements JournalFile {
 
   take(delegates: readonly TakenDelegate[], isComplete = false): void {
     const lines = delegates.flatMap(({ publicKey, last, heldSinceS, isCopy }): readonly Entry[] => {
-      const hold = holdEntry(publicKey, heldSinceS, isCopy);
+      const hold = holdEntry(publicKey, heldSinceS, isCopy, this.foreignS(publicKey));
       if (last === undefined) {
         const isMoved = this.movedAtS(publicKey) !== undefined;
         // The last line is for earlier versions of the node, in which it ends the move.

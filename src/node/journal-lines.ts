@@ -33,6 +33,11 @@ export interface Known {
    * earlier versions do not say so.
    */
   readonly isCopy?: boolean;
+  /**
+   * Timestamp of the newest block that another node signed for the delegate after `last`, as far as this node has noted
+   * such blocks (`Waits.noteForeign`).
+   */
+  readonly foreignS?: number;
   /** Unix time in whole seconds at which the delegate moved to another node. */
   readonly movedAtS?: number;
   /**
@@ -53,7 +58,12 @@ interface FromOutside {
 
 export type DelegateEntry =
   | (SignedHeader & { readonly delegate: PublicKey } & FromOutside)
-  | { readonly delegate: PublicKey; readonly heldSinceS: number; readonly isCopy?: boolean }
+  | {
+      readonly delegate: PublicKey;
+      readonly heldSinceS: number;
+      readonly isCopy?: boolean;
+      readonly foreignS?: number;
+    }
   /** `NOT_MOVED` instead of a time says that the delegate has returned. */
   | ({ readonly delegate: PublicKey; readonly movedAtS: number } & FromOutside)
   | { readonly delegate: PublicKey; readonly firstBlockId: string };
@@ -69,9 +79,9 @@ export const NOT_MOVED = 0;
 export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void {
   const before = known.get(entry.delegate) ?? {};
   if ('heldSinceS' in entry) {
-    const { heldSinceS, isCopy } = entry;
-    const { isCopy: _, ...rest } = before;
-    known.set(entry.delegate, { ...rest, heldSinceS, ...(isCopy === undefined ? {} : { isCopy }) });
+    const { heldSinceS, isCopy, foreignS = before.foreignS } = entry;
+    const { isCopy: _, foreignS: __, ...rest } = before;
+    known.set(entry.delegate, { ...rest, heldSinceS, ...definedOf({ isCopy, foreignS }) });
   } else if ('firstBlockId' in entry) known.set(entry.delegate, { ...before, firstBlockId: entry.firstBlockId });
   else if (entry.isOutside === true) known.set(entry.delegate, { ...before, outside: outsideWith(before, entry) });
   else {
@@ -83,7 +93,8 @@ export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void 
       known.set(entry.delegate, { ...rest, ...header, ...move });
     } else {
       const { delegate, isOutside: __, ...last } = entry;
-      known.set(delegate, { ...rest, last });
+      const { foreignS = 0, ...kept } = rest;
+      known.set(delegate, { ...kept, last, ...(foreignS > last.timestamp ? { foreignS } : {}) });
     }
   }
 }
@@ -100,11 +111,11 @@ function outsideWith(
 
 /** Returns the shortest list of lines from which `learn` makes the given object `known`. */
 export function entriesOf(delegate: PublicKey, known: Known): readonly DelegateEntry[] {
-  const { last, heldSinceS, isCopy, movedAtS, outside, firstBlockId } = known;
+  const { last, heldSinceS, isCopy, foreignS, movedAtS, outside, firstBlockId } = known;
   return [
     ...(firstBlockId === undefined ? [] : [{ delegate, firstBlockId }]),
     ...(last === undefined ? [] : [entryWith(delegate, last)]),
-    ...(heldSinceS === undefined ? [] : [holdEntry(delegate, heldSinceS, isCopy)]),
+    ...(heldSinceS === undefined ? [] : [holdEntry(delegate, heldSinceS, isCopy, foreignS)]),
     ...(movedAtS === undefined ? [] : [{ delegate, movedAtS }]),
     ...(outside === undefined ? [] : outsideEntriesOf(delegate, outside)),
   ];
@@ -121,8 +132,23 @@ export function outsideEntriesOf(
   ];
 }
 
-export function holdEntry(delegate: PublicKey, heldSinceS: number, isCopy: boolean | undefined): DelegateEntry {
-  return { delegate, heldSinceS, ...(isCopy === undefined ? {} : { isCopy }) };
+export function holdEntry(
+  delegate: PublicKey,
+  heldSinceS: number,
+  isCopy: boolean | undefined,
+  foreignS?: number,
+): DelegateEntry {
+  return { delegate, heldSinceS, ...definedOf({ isCopy, foreignS }) };
+}
+
+function definedOf({
+  isCopy,
+  foreignS,
+}: {
+  readonly isCopy?: boolean | undefined;
+  readonly foreignS?: number | undefined;
+}) {
+  return { ...(isCopy === undefined ? {} : { isCopy }), ...(foreignS === undefined ? {} : { foreignS }) };
 }
 
 export function entryWith(delegate: PublicKey, header: SignedHeader): SignedHeader & { readonly delegate: PublicKey } {

@@ -88,7 +88,7 @@ export function importRecord({
     return { kind: 'known', before, waiting: 0, isMarked: markAsCopy(file, record).isMarked };
   }
   // The first write changes the journal, and the second write must not depend on this change.
-  const whole = takenOf(journal, withDoubts(record, doubted), nowS, nowS - (unixS - record.exportedAtS));
+  const whole = takenOf(journal, withDoubts(record, doubted), nowS);
   journal.take(takenOf(journal, { ...record, isCopy: true }, nowS));
   const isNew = before === undefined && addNote(imports, record, { into, atS: unixS });
   const { isMarked, isFirst } = record.isCopy ? MARKED_BEFORE : markAsCopy(file, record);

@@ -185,21 +185,15 @@ export function checkNetwork(
  *   is behind, the time is the latest of the time directly after the header and the two `heldSinceS`.
  * - Otherwise, the time is 0 if the record has the newest header that the delegate signed: it has a header, its
  *   `heldSinceS` is not later than the header, and the journal has no later header. There is one exception: if the
- *   journal has learned after the export that another node has signed (`Waits.noteForeign`), its time
+ *   journal has noted a block that another node signed after the header (`Known.foreignS`), the time of the journal
  *   stays.
  * - In all other cases, the time is the later one of `heldSinceS` in the record and `heldSinceS` in the journal. If the
  *   journal is a copy, the journal itself may lack signatures, so the time is that of a copy.
  *
  * @param record a record of the network of the journal (`checkNetwork`)
  * @param nowS present chain time in whole seconds
- * @param exportedS chain time of the export in whole seconds; infinity if the import need not look for later blocks
  */
-export function takenOf(
-  journal: JournalFile,
-  record: SigningRecord,
-  nowS: number,
-  exportedS = Number.POSITIVE_INFINITY,
-): readonly TakenDelegate[] {
+export function takenOf(journal: JournalFile, record: SigningRecord, nowS: number): readonly TakenDelegate[] {
   return record.delegates.map((delegate) => {
     const { publicKey, heldSinceS = 0 } = delegate;
     const known = journal.last(publicKey);
@@ -209,9 +203,8 @@ export function takenOf(
     const isOfCopy = delegate.isCopy === true || (delegate.last !== undefined && !isWhole(delegate));
     const isDoubtful = record.isCopy || isOfCopy || (journal.isCopied && !isNewest);
     const knownHeldS = journal.heldSinceS(publicKey) ?? 0;
-    // An older header of the journal shows nothing: the wait can come from the blocks up to the header of the record.
-    const hasHeader = known !== undefined && known.timestamp === delegate.last?.timestamp;
-    const isNoted = hasHeader && !journal.isCopyFor(publicKey) && knownHeldS > Math.max(exportedS, known.timestamp);
+    // The blocks up to the header of the record are those of the exporting node.
+    const isNoted = (journal.foreignS(publicKey) ?? 0) > (last?.timestamp ?? 0);
     const unknownBeforeS = isNewest ? (isNoted ? knownHeldS : 0) : Math.max(heldSinceS, knownHeldS);
     return {
       publicKey,

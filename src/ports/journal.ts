@@ -37,15 +37,16 @@ export interface SigningJournal {
   last(publicKey: PublicKey): SignedHeader | undefined;
   /**
    * Returns a chain time in whole seconds. Before this time, the delegate may have signed headers that are not in this
-   * journal. The result is undefined if the journal has no such time. After `adopt`, the result is 0. If the header
+   * journal. The result is undefined if the journal has no such time, and can be 0 after a wait has ended. If the header
    * from `last` has a timestamp at or after this time, the journal is complete for this delegate.
    */
   heldSinceS(publicKey: PublicKey): number | undefined;
   /**
    * Whether the record of the delegate is incomplete because it comes from a copy: the journal was copied or restored,
-   * or an imported record was a copy. Another node may then have the original, and may sign the next header. The result
-   * is false if the record is complete, and if it is incomplete for another reason, such as the first start of a
-   * delegate.
+   * an imported record was a copy, or the watermark of a delegate without a header is a copy, says that the delegate was
+   * handed over, or is older than a block of another node. Another node may then have the original, and may sign the
+   * next header. The result is false if the record is complete, and if it is incomplete for another reason, such as the
+   * first start of a delegate.
    */
   isCopyFor(publicKey: PublicKey): boolean;
   /**
@@ -81,15 +82,16 @@ export interface SigningJournal {
    * in this journal. The entry is on disk when the method returns.
    *
    * @param isCopy the result of `isCopyFor` from now on; false by default
+   * @param foreignS timestamp of the block that another node signed for the delegate, if the wait begins because of it
    */
-  hold(publicKey: PublicKey, sinceS: number, isCopy?: boolean): void;
+  hold(publicKey: PublicKey, sinceS: number, isCopy?: boolean, foreignS?: number): void;
+  /** Returns all delegates that have an entry in this journal. */
+  delegates(): readonly PublicKey[];
   close(): void;
 }
 
 /** A journal that uses only its file, and not the watermarks outside of the data folder. */
 export interface FolderJournal extends SigningJournal {
-  /** Returns all delegates that have an entry in this journal. */
-  delegates(): readonly PublicKey[];
   /**
    * True if the journal file may be a copy of another journal file, or an earlier state of this file. The journal may
    * then lack the headers that a delegate has signed since the copy or the earlier state was made.

@@ -189,25 +189,50 @@ test('a delegate that a record calls a copy waits from the import on, and the ot
   ]);
 });
 
-test('an import keeps a wait that the block of another node has begun after the export', (t) => {
+test('an import keeps a wait that began with the block of another node after the header of the record', (t) => {
   const from = journalIn(t);
   from.record(A, header(7));
   const record = recordOf(from, NETWORK, MOVE);
-  for (const [heldSinceS, isCopy, expected] of [
-    [150, false, 0],
-    [250, false, 250],
-    [250, true, 0],
+  for (const [height, isCopy, foreignS, expected] of [
+    [7, false, undefined, 0],
+    [7, false, 75, 250],
+    [7, true, 75, 250],
+    [6, false, 75, 250],
+    // The exporting node has signed this block.
+    [6, false, 70, 0],
+    [6, false, 65, 0],
   ] as const) {
     const into = journalIn(t);
-    into.record(A, header(7));
-    into.hold(A, heldSinceS, isCopy);
-    t.is(takenOf(into, record, 500, 200)[0]?.heldSinceS, expected);
+    into.record(A, header(height));
+    into.hold(A, 250, isCopy, foreignS);
+    // A copy of the record, or a later wait, does not make the journal forget the block.
+    into.hold(A, 250, isCopy);
+    into.take(takenOf(into, { ...record, isCopy: true }, 240));
+    t.is(takenOf(into, record, 500)[0]?.heldSinceS, expected, `${height} ${foreignS}`);
   }
-  // The wait can come from the header of the record, which the journal learned after the export.
-  const behind = journalIn(t);
-  behind.record(A, header(6));
-  behind.hold(A, 250);
-  t.is(takenOf(behind, record, 500, 200)[0]?.heldSinceS, 0);
+});
+
+test('a journal knows a block of another node after a rewrite, until the delegate signs again', (t) => {
+  const file = join(temporaryFolder(t), 'journal');
+  const opened = (work: (journal: JournalFile) => void): void => {
+    const journal = openJournal(file, { spareLinesMax: 0 });
+    try {
+      work(journal);
+    } finally {
+      journal.close();
+    }
+  };
+  opened((journal) => {
+    journal.record(A, header(7));
+    journal.hold(A, 90, false, 80);
+    for (let height = 1; height < 4; height += 1) journal.record(B, header(height));
+  });
+  opened((journal) => {
+    t.is(journal.foreignS(A), 80);
+    journal.record(A, header(12));
+    t.is(journal.foreignS(A), undefined);
+  });
+  opened((journal) => t.is(journal.foreignS(A), undefined));
 });
 
 test('a record with a header that may not be the last one is taken for a copy', (t) => {

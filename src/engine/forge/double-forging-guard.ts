@@ -33,7 +33,12 @@ export interface DoubleForgingGuardDependencies {
 /** The reason why a delegate does not sign yet. */
 export interface Waiting {
   readonly code:
-    'FORGING_MOVED' | 'FORGING_OLD_TIP' | 'FORGING_ELSEWHERE' | 'FORGING_WAITS_FOR_EMPTY_SLOT' | 'FORGING_HAND_OVER';
+    | 'FORGING_MOVED'
+    | 'FORGING_LATER_SLOT'
+    | 'FORGING_OLD_TIP'
+    | 'FORGING_ELSEWHERE'
+    | 'FORGING_WAITS_FOR_EMPTY_SLOT'
+    | 'FORGING_HAND_OVER';
   readonly reason: string;
   /** Expected end of the wait, in whole seconds of chain time; absent if the node cannot compute the end. */
   readonly untilS?: number;
@@ -115,7 +120,11 @@ export class DoubleForgingGuard {
   hold(publicKey: PublicKey): void {
     if (this.#dependencies.riskDoubleForging) return;
     this.waits.beginFirst(publicKey);
-    // The chain may have got the block while this node was off.
+    this.#noteForeign(publicKey);
+  }
+
+  /** Notes a block that the chain got while this node was off. The search for it may end only after several calls. */
+  #noteForeign(publicKey: PublicKey): void {
     const foreign = this.#foreignHeader(publicKey);
     if (foreign !== undefined && foreign !== 'unknown') this.waits.noteForeign(foreign);
   }
@@ -132,19 +141,10 @@ export class DoubleForgingGuard {
    */
   clearance(publicKey: PublicKey, slot: number): Clearance {
     this.waits.noteAgain(publicKey);
+    this.#noteForeign(publicKey);
     const waiting = this.#waiting(publicKey, slot);
     if (waiting !== undefined) {
-      if (waiting.code === 'FORGING_ELSEWHERE' || waiting.code === 'FORGING_WAITS_FOR_EMPTY_SLOT') {
-        this.#watchedSlots.set(publicKey, slot);
-        if (waiting.code === 'FORGING_ELSEWHERE') {
-          this.waits.coverSlot(publicKey, slot);
-          // A node with the original of a copied record leaves the same slot unused.
-          this.#watchedAfterHandOver.delete(publicKey);
-        } else if (waiting !== SEARCHING && this.#handOver(publicKey)?.ready !== false)
-          this.#watchedAfterHandOver.set(publicKey, slot);
-        const recalled = this.#dependencies.journal.recalled(publicKey);
-        if (recalled !== undefined) this.#watchedRecalls.set(publicKey, { slot, blockId: recalled.last.blockId });
-      }
+      this.#leaveUnused(publicKey, slot, waiting);
       return { granted: false, ...waiting };
     }
     const over = this.#handOver(publicKey);
@@ -154,6 +154,21 @@ export class DoubleForgingGuard {
     return riskDoubleForging
       ? this.#clearanceAtRisk(publicKey)
       : { granted: true, previouslyForged: journal.last(publicKey) };
+  }
+
+  /** Makes the slot the watched slot of the delegate, if the delegate waits for a slot without a block of another node. */
+  #leaveUnused(publicKey: PublicKey, slot: number, waiting: Waiting): void {
+    const { code } = waiting;
+    if (code !== 'FORGING_ELSEWHERE' && code !== 'FORGING_WAITS_FOR_EMPTY_SLOT') return;
+    // If this write fails, the slot is not watched: the journal would not cover a block of the other node in it.
+    if (code === 'FORGING_ELSEWHERE') this.waits.coverSlot(publicKey, slot);
+    this.#watchedSlots.set(publicKey, slot);
+    // After a block of another node, a node with the original of a copied record leaves the same slot unused.
+    if (code === 'FORGING_ELSEWHERE') this.#watchedAfterHandOver.delete(publicKey);
+    else if (waiting !== SEARCHING && this.#handOver(publicKey)?.ready !== false)
+      this.#watchedAfterHandOver.set(publicKey, slot);
+    const recalled = this.#dependencies.journal.recalled(publicKey);
+    if (recalled !== undefined) this.#watchedRecalls.set(publicKey, { slot, blockId: recalled.last.blockId });
   }
 
   /**
@@ -201,11 +216,30 @@ export class DoubleForgingGuard {
       return { code: 'FORGING_MOVED', reason };
     }
     if (riskDoubleForging) return undefined;
+    const later = this.#waitForLaterSlot(publicKey, slot);
+    if (later !== undefined) return later;
     const recall = this.#recall(publicKey, slot);
     if (recall !== undefined) return recall;
     return this.#isBeginning(publicKey)
       ? this.#waitBeforeFirstBlock(publicKey, slot)
       : this.#waitOnTip(publicKey, slot);
+  }
+
+  /**
+   * A delegate signs its headers in the order of their slots, so the newest header is also the last one. Only a clock
+   * that was ahead can lead to a header of a later slot. Until the end of that slot, the delegate could sign a second
+   * block for a slot that it has used.
+   */
+  #waitForLaterSlot(publicKey: PublicKey, slot: number): Waiting | undefined {
+    const { chain, journal } = this.#dependencies;
+    const last = journal.last(publicKey);
+    if (last === undefined) return undefined;
+    const signedSlot = slotAt(last.timestamp, chain.rules.params);
+    if (signedSlot <= slot) return undefined;
+    const reason =
+      `the delegate signed block ${last.height} for slot ${signedSlot}, which is not over: a clock was ahead; if no other node ` +
+      'forges for the delegate, start this node with --risk-double-forging to sign before';
+    return { code: 'FORGING_LATER_SLOT', reason, untilS: slotStartS(signedSlot + 1, chain.rules.params) };
   }
 
   /**

@@ -105,7 +105,7 @@ export class ForgingScheduler {
     const isEnabled = (publicKey: PublicKey): boolean => this.#keys.has(publicKey);
     this.#tipCheck = new TipCheck({ ...dependencies, clock, isEnabled });
     this.#guard = new DoubleForgingGuard({ ...dependencies, tipCheck: this.#tipCheck });
-    this.#waitUpdates = new WaitUpdates(this.#guard.waits, () => this.#keys.keys());
+    this.#waitUpdates = new WaitUpdates(this.#guard.waits);
     this.#missedSlots = new MissedSlotLog(dependencies);
     this.#sleptSlots = new SleptSlots({ ...dependencies, isEnabled });
     const onClockSet = (byMs: number | undefined): void => {
@@ -334,6 +334,7 @@ export class ForgingScheduler {
     if (forgingSlot === undefined) return undefined;
     const publicKey = hexOf(forgingSlot.keyPair.publicKey);
     try {
+      this.#waitUpdates.renewOrThrow();
       const clearance = this.#guard.clearance(publicKey, forgingSlot.slot);
       if (!clearance.granted) {
         this.#missedSlots.record(forgingSlot, clearance.code, 'did not sign', fieldsOf(this.#waitOf(clearance)));

@@ -46,7 +46,8 @@ export function journalIgnoringWatermarks(
       journal.record(publicKey, header);
       if (watermarks?.read(publicKey) !== undefined) watermarks.write(publicKey, watermarkOf(header, firstBlockId()));
     },
-    hold: (publicKey, sinceS, isCopy) => journal.hold(publicKey, sinceS, isCopy),
+    hold: (publicKey, sinceS, isCopy, foreignS) => journal.hold(publicKey, sinceS, isCopy, foreignS),
+    delegates: () => journal.delegates(),
     close: () => journal.close(),
   };
 }

@@ -4,27 +4,27 @@
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
-import type { Block, PublicKey } from '../../protocol/types.ts';
+import type { Block } from '../../protocol/types.ts';
 import type { Waits } from './waits.ts';
 
 export class WaitUpdates {
   readonly #waits: Waits;
-  readonly #enabled: () => Iterable<PublicKey>;
   /**
    * Steps of the system clock, in milliseconds, after which the waits are not renewed yet; undefined for a step of
    * unknown size.
    */
   readonly #steps: { readonly byMs: number | undefined }[] = [];
 
-  /** @param enabled returns the delegates that are enabled on this node */
-  constructor(waits: Waits, enabled: () => Iterable<PublicKey>) {
+  constructor(waits: Waits) {
     this.#waits = waits;
-    this.#enabled = enabled;
   }
 
-  /** If the write fails, `Waits` repeats it before the next decision about the delegate. */
+  /**
+   * If the write fails, `Waits` repeats it before the next decision about the delegate. If the process ends before, the
+   * next start finds the block on the chain, unless a reorganisation has removed it.
+   */
   noteForeign(blocks: readonly Block[]): void {
-    for (const block of blocks) isWritten(() => this.#waits.noteForeign(block));
+    for (const block of blocks) tryTo(() => this.#waits.noteForeign(block));
   }
 
   /** @param byMs as in `ClockWatchDependencies.onClockSet` */
@@ -34,25 +34,31 @@ export class WaitUpdates {
 
   /** Renews the waits after steps of the clock. If the journal cannot be written, the next call tries again. */
   renew(): void {
+    tryTo(() => this.renewOrThrow());
+  }
+
+  /**
+   * As `renew`, but reports a failed write. Call before each decision about a signature: no delegate may sign by a wait
+   * that began by a wrong clock.
+   *
+   * @throws ProtocolError as the writes of the journal
+   */
+  renewOrThrow(): void {
     for (let step = this.#steps[0]; step !== undefined; step = this.#steps[0]) {
       const { byMs } = step;
-      const renewal = (): void => {
-        if (byMs !== undefined && byMs < 0) this.#waits.clockSetBack();
-        else this.#waits.clockSetForward(this.#enabled(), byMs === undefined ? undefined : Math.ceil(byMs / 1000));
-      };
-      if (!isWritten(renewal)) return;
+      if (byMs === undefined) this.#waits.clockSetForward(undefined);
+      else if (byMs < 0) this.#waits.clockSetBack(Math.floor(-byMs / 1000));
+      else this.#waits.clockSetForward(Math.ceil(byMs / 1000));
       this.#steps.shift();
     }
   }
 }
 
-/** Returns false if the journal cannot be written. The next slot of a delegate of this node then shows the reason. */
-function isWritten(write: () => void): boolean {
+/** Ignores a failed write of the journal. The next slot of a delegate of this node then shows the reason. */
+function tryTo(write: () => void): void {
   try {
     write();
-    return true;
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;
-    return false;
   }
 }

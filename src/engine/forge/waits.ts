@@ -24,6 +24,12 @@ export interface WaitsDependencies {
 /** The members of a block that tell who signed it, and when. */
 export type ForeignBlock = Pick<BlockHeader, 'id' | 'height' | 'generatorPublicKey' | 'timestamp'>;
 
+interface BeginOptions {
+  readonly isCopy?: boolean;
+  readonly floorS?: number;
+  readonly foreignS?: number;
+}
+
 const GENESIS_HEIGHT = 1;
 
 /** The methods throw a ProtocolError if a write of the journal fails. */
@@ -32,10 +38,15 @@ export class Waits {
   /** For each delegate, the newest block of another node that the journal could not note (`noteForeign`). */
   readonly #unnoted = new Map<PublicKey, ForeignBlock>();
   /**
-   * For each delegate whose wait `clockSetForward` has begun again: the begin of the wait before, and the last begin
-   * that this object has stored.
+   * Seconds by which the system clock may be ahead: the sum of the steps forward that no step back has undone. Infinity
+   * after a step of unknown size.
    */
-  readonly #renewed = new Map<PublicKey, { readonly beganS: number; readonly sinceS: number }>();
+  #aheadS = 0;
+  /**
+   * For each delegate whose wait this object has begun while the clock may have been ahead: the begin of the wait, and
+   * the earliest begin that a step back may give it.
+   */
+  readonly #begunAhead = new Map<PublicKey, { readonly sinceS: number; readonly floorS: number }>();
 
   constructor(dependencies: WaitsDependencies) {
     this.#dependencies = dependencies;
@@ -49,38 +60,43 @@ export class Waits {
   }
 
   /**
-   * Call after the system clock was set forward. The method begins the waits of the given delegates again that have no
-   * end yet: the waits have begun by a clock that was behind, so the delegates may have signed unknown headers since.
-   * On a new network whose delegates are all on this node, there are no unknown headers.
+   * Call after the system clock was set forward. The method begins all waits again that have no end yet, also of
+   * delegates that are not enabled: the waits have begun by a clock that was behind, so the delegates may have signed
+   * unknown headers since. On a new network whose delegates are all on this node, there are no unknown headers.
    *
    * @param byS seconds by which the clock was behind; undefined if unknown
    */
-  clockSetForward(publicKeys: Iterable<PublicKey>, byS: number | undefined): void {
+  clockSetForward(byS: number | undefined): void {
     const { chain, journal, riskDoubleForging, tipCheck } = this.#dependencies;
     const { rules, state } = chain;
     if (riskDoubleForging || !rules.hasFinality) return;
     if (rules.finalizedHeight(state) <= GENESIS_HEIGHT && tipCheck.isTipSurelyNewest()) return;
-    for (const publicKey of publicKeys) {
+    const aheadS = this.#aheadS;
+    // If a write fails, the caller calls the method again. The clock is ahead by the same time.
+    this.#aheadS = Number.POSITIVE_INFINITY;
+    for (const publicKey of journal.delegates()) {
       const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
       const sinceS = byS === undefined ? this.#nowS() : Math.min(this.#nowS(), heldSinceS + byS);
-      if (!isIncomplete(journal, publicKey) || sinceS <= heldSinceS) continue;
-      const beganS = this.#renewed.get(publicKey)?.beganS ?? heldSinceS;
-      this.#begin(publicKey, sinceS);
-      this.#renewed.set(publicKey, { beganS, sinceS });
+      if (isIncomplete(journal, publicKey) && sinceS > heldSinceS) this.#begin(publicKey, sinceS);
     }
+    this.#aheadS = aheadS + (byS ?? Number.POSITIVE_INFINITY);
   }
 
   /**
-   * Call after the system clock was set back. A wait that `clockSetForward` has begun by a clock that was ahead begins
-   * at the present time.
+   * Call after the system clock was set back. If the step undoes a step forward, the waits that this object has begun
+   * in between begin earlier by the same time.
+   *
+   * @param byS seconds by which the clock was ahead
    */
-  clockSetBack(): void {
+  clockSetBack(byS: number): void {
     const { journal } = this.#dependencies;
-    for (const [publicKey, renewed] of this.#renewed) {
-      const sinceS = Math.max(renewed.beganS, this.#nowS());
-      const isLast = journal.heldSinceS(publicKey) === renewed.sinceS;
-      if (isLast && sinceS < renewed.sinceS) this.#begin(publicKey, sinceS);
+    const undoneS = Math.min(byS, this.#aheadS);
+    for (const [publicKey, { sinceS, floorS }] of this.#begunAhead) {
+      const earlierS = Math.max(floorS, sinceS - undoneS);
+      // A later wait of another reason stays.
+      if (journal.heldSinceS(publicKey) === sinceS && earlierS < sinceS) this.#begin(publicKey, earlierS, { floorS });
     }
+    this.#aheadS = Number.isFinite(this.#aheadS) ? this.#aheadS - undoneS : 0;
   }
 
   /**
@@ -105,7 +121,9 @@ export class Waits {
     const isCovered = (heldSinceS ?? 0) > Math.max(timestamp, last?.timestamp ?? 0);
     if (isCovered && (!isCopy || journal.isCopyFor(generatorPublicKey))) return;
     this.#unnoted.set(generatorPublicKey, block);
-    this.#begin(generatorPublicKey, Math.max(chain.nowS(), timestamp + 1), isCopy);
+    // The wait must end neither at once nor with our last header, even if the clock is behind.
+    const floorS = Math.max(timestamp, last?.timestamp ?? 0) + 1;
+    this.#begin(generatorPublicKey, Math.max(chain.nowS(), floorS), { isCopy, floorS, foreignS: timestamp });
     this.#unnoted.delete(generatorPublicKey);
   }
 
@@ -126,11 +144,15 @@ export class Waits {
     if (hasFinality && (journal.heldSinceS(publicKey) ?? 0) < endS) this.#begin(publicKey, endS);
   }
 
-  #begin(publicKey: PublicKey, sinceS: number, isCopy = false): void {
+  /** @param options.floorS the earliest begin that a step of the clock may give the wait */
+  #begin(publicKey: PublicKey, sinceS: number, { isCopy = false, floorS = 0, foreignS }: BeginOptions = {}): void {
     const { journal, onBegun } = this.#dependencies;
-    journal.hold(publicKey, sinceS, isCopy || journal.isCopyFor(publicKey));
-    const renewed = this.#renewed.get(publicKey);
-    if (renewed !== undefined) this.#renewed.set(publicKey, { ...renewed, sinceS });
+    const beforeS = journal.heldSinceS(publicKey) ?? 0;
+    const begun = this.#begunAhead.get(publicKey);
+    journal.hold(publicKey, sinceS, isCopy || journal.isCopyFor(publicKey), foreignS);
+    const leastS = Math.max(floorS, begun?.sinceS === beforeS ? begun.floorS : Math.min(beforeS, sinceS));
+    if (this.#aheadS > 0) this.#begunAhead.set(publicKey, { sinceS, floorS: leastS });
+    else this.#begunAhead.delete(publicKey);
     onBegun(publicKey);
   }
 

@@ -123,12 +123,17 @@ export class WatermarkedJournal implements SigningJournal {
     this.#readWatermark(publicKey);
   }
 
-  hold(publicKey: PublicKey, sinceS: number, isCopy = false): void {
+  delegates(): readonly PublicKey[] {
+    return this.#journal.delegates();
+  }
+
+  hold(publicKey: PublicKey, sinceS: number, isCopy = false, foreignS?: number): void {
     // A header that another process has signed since must still refuse the next signature (`record`).
     const isFirst = this.#journal.last(publicKey) === undefined;
     const watermark = isFirst ? this.#readWatermark(publicKey) : this.#watermarks?.read(publicKey);
     const isElsewhere = this.#isSignedElsewhere(publicKey, watermark);
-    this.#journal.hold(publicKey, isElsewhere ? holdAfter(watermark?.last, sinceS) : sinceS, isCopy || isElsewhere);
+    const beginS = isElsewhere ? holdAfter(watermark?.last, sinceS) : sinceS;
+    this.#journal.hold(publicKey, beginS, isCopy || isElsewhere, foreignS);
   }
 
   close(): void {

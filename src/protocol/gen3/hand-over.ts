@@ -87,7 +87,8 @@ export function handOver(
   const known = [...own, ...(last === undefined ? [] : [last])];
   const heights = known.flatMap((header) => [header.height, header.maxHeightPreviouslyForged]);
   const named = Math.max(bound, ...heights);
-  return { ready: true, previouslyForged: named === 0 ? undefined : naming(named, isFinal ? finalizedS : sinceS) };
+  const timestamp = Math.max(isFinal ? finalizedS : sinceS, last?.timestamp ?? 0);
+  return { ready: true, previouslyForged: named === 0 ? undefined : naming(named, timestamp) };
 }
 
 /**

@@ -186,6 +186,31 @@ test('waits that cannot be written after a step of the clock are written later, 
   for (const sinceS of its.held.values()) t.true(sinceS > Math.max(...before), `${sinceS}`);
 });
 
+test('no delegate signs while a wait is not written after a step of the clock', async (t) => {
+  const its = setUpForging({ riskDoubleForging: false });
+  const [waiting, ...others] = [...its.held.keys()];
+  for (const publicKey of others)
+    its.signed.set(publicKey, {
+      ...{ blockId: publicKey, height: 1, timestamp: its.held.get(publicKey) ?? 0 },
+      ...{ maxHeightPrevoted: 0, maxHeightPreviouslyForged: 0 },
+    });
+  its.scheduler.start();
+  await its.pass(60);
+  const before = its.logged.filter(({ code }) => code === 'BLOCK_FORGED').length;
+  t.true(before > 3);
+  its.breakHolds(true);
+  its.held.set(waiting ?? '', its.nowS() + 5);
+  its.setClock(90);
+  its.logged.length = 0;
+  await its.pass(60);
+  t.deepEqual(of(its.logged, 'BLOCK_FORGED'), []);
+  t.true(of(its.logged, 'JOURNAL_WRITE_FAILED').length > 3);
+  its.breakHolds(false);
+  await its.pass(60);
+  await its.scheduler.stop();
+  t.true(of(its.logged, 'BLOCK_FORGED').length > 3);
+});
+
 test('a block that another node signed for a delegate begins a wait, unless the journal cannot be written', async (t) => {
   const its = setUpForging({ riskDoubleForging: false });
   its.scheduler.start();

@@ -85,6 +85,7 @@ export function setUpForging({
   const signed = new Map<string, SignedHeader>();
   const held = new Map<string, number>();
   let journalError: Error | undefined;
+  let isHoldBroken = false;
   let notReady: string | undefined;
   let isHeld = false;
   const scheduler = new ForgingScheduler({
@@ -98,7 +99,9 @@ export function setUpForging({
         signed.set(publicKey, header);
       },
       heldSinceS: (publicKey) => held.get(publicKey),
+      delegates: () => [...new Set([...signed.keys(), ...held.keys()])],
       hold: (publicKey, sinceS) => {
+        if (isHoldBroken) throw new ProtocolError('JOURNAL_WRITE_FAILED');
         if (journalError !== undefined) throw journalError;
         held.set(publicKey, sinceS);
       },
@@ -153,6 +156,8 @@ export function setUpForging({
     /** The begin of the wait in the journal (`SigningJournal.heldSinceS`), by public key. */
     held,
     breakJournal: (error: Error | undefined) => (journalError = error),
+    /** Lets only the writes of waits fail. */
+    breakHolds: (isBroken: boolean) => (isHoldBroken = isBroken),
     /** Receives a block of the given slot from a peer, on top of the tip. */
     receiveBlockOf: (slot: number) => {
       const missedSlots = slot - slotAt(chain.tip.header.timestamp, params) - 1;

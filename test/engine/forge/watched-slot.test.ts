@@ -105,7 +105,7 @@ for (const generation of [2, 3] as const)
     t.true(guardWith(0).clearance(publicKey, next).granted, 'the record is complete');
     const guard = guardWith(tip.timestamp + 1);
     if (generation === 3) {
-      t.like(guard.clearance(publicKey, next - 101), { granted: false, code: 'FORGING_HAND_OVER' });
+      t.like(guard.clearance(publicKey, next), { granted: false, code: 'FORGING_HAND_OVER' });
       t.notRegex(guard.waiting(publicKey)?.reason ?? '', /risk-double-forging/);
       const { reason } = guardWith(tip.timestamp + 1_000_000).clearance(publicKey, next) as { reason?: string };
       t.regex(reason ?? '', /; the wait has begun in the future, .*--risk-double-forging$/);
@@ -206,6 +206,7 @@ for (const generation of [2, 3] as const) {
     const held: (readonly [sinceS: number, isCopy: boolean | undefined])[] = isCopy
       ? [[first.timestamp + 1, true]]
       : [];
+    const noted: number[] = [];
     const chain = {
       ...{ rules: afterHandOver(rules), state: store, tip: { header: first as BlockHeader } },
       ...{
@@ -220,7 +221,10 @@ for (const generation of [2, 3] as const) {
         last: () => (hasLast ? last : undefined),
         heldSinceS: () => held.at(-1)?.[0] ?? (hasLast ? undefined : 1),
         isCopyFor: () => held.at(-1)?.[1] === true,
-        hold: (_publicKey, sinceS, isOfCopy) => void held.push([sinceS, isOfCopy]),
+        hold: (_publicKey, sinceS, isOfCopy, foreignS) => {
+          held.push([sinceS, isOfCopy]);
+          if (foreignS !== undefined) noted.push(foreignS);
+        },
       },
       tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true },
       riskDoubleForging: false,
@@ -234,7 +238,7 @@ for (const generation of [2, 3] as const) {
       commitBlocks(store, rules, { blocks: [block] }, { nowS: block.timestamp, verify: () => true });
       chain.tip = { header: block };
     };
-    return { guard, forge, held, params, publicKey, slot: chain.currentSlot(), nowS: chain.nowS() };
+    return { guard, forge, held, noted, params, publicKey, slot: chain.currentSlot(), nowS: chain.nowS() };
   };
 
   test(`generation ${generation}: after a block of a third node, the copy leaves a slot unused that the original does not`, (t) => {
@@ -253,6 +257,7 @@ for (const generation of [2, 3] as const) {
   test(`generation ${generation}: the hand-over begins with the end of the slot that a delegate leaves to another node`, (t) => {
     for (const isCopy of [false, true]) {
       const { guard, publicKey, slot, held, params } = guardAfterForeign(isCopy);
+      guard.hold(publicKey);
       const before = held.length;
       for (const each of [slot, slot, slot + 101]) guard.clearance(publicKey, each);
       const ends = [slot + 1, slot + 102].map((each) => [each * params.blockTimeS, isCopy]);
@@ -269,11 +274,12 @@ for (const generation of [2, 3] as const) {
       // The block is older than our last header, but on a longer branch.
       [{ id: 'k', height: 9, timestamp: last.timestamp - 1 }, true, true],
     ] as const) {
-      const { guard, publicKey: generatorPublicKey, held, nowS } = guardAfterForeign(false, hasLast);
+      const { guard, publicKey: generatorPublicKey, held, noted, nowS } = guardAfterForeign(false, hasLast);
       // The clock is behind the block, and the second copy of the block changes nothing.
       for (const _ of [1, 2]) guard.waits.noteForeign({ ...block, generatorPublicKey });
       const sinceS = Math.max(nowS, block.timestamp + 1);
       t.deepEqual(held, isNoted && generation === 3 ? [[sinceS, false]] : []);
+      t.deepEqual(noted, isNoted && generation === 3 ? [block.timestamp] : []);
     }
   });
 }
@@ -291,7 +297,7 @@ test('generation 3: the block of another node of an unknown delegate, or with ri
       riskDoubleForging,
     });
     guard.waits.noteForeign({ ...first, id: 'k' });
-    guard.waits.clockSetForward(riskDoubleForging ? [first.generatorPublicKey] : [], undefined);
+    guard.waits.clockSetForward(undefined);
   }
   t.pass();
 });
@@ -308,6 +314,7 @@ function guardWithWaits() {
     chain: { rules, state: store, tip: { header: first }, currentSlot: () => 1, nowS: () => now.s },
     journal: {
       ...NO_JOURNAL,
+      delegates: () => [first.generatorPublicKey],
       last: () => now.last,
       recalled: () => now.recalled,
       heldSinceS: () => held.at(-1)?.[0],
@@ -332,16 +339,16 @@ test('a wait begins after the tip, and again after the clock was set forward', (
   held.push([5, true]);
   now.s = afterTipS + 1000;
   now.isTipNewest = true;
-  guard.waits.clockSetForward(['a'], undefined);
+  guard.waits.clockSetForward(undefined);
   t.is(held.length, 1, 'on a new network with all delegates here, there is no unknown header');
   now.isTipNewest = false;
-  guard.waits.clockSetForward(['a'], undefined);
-  guard.waits.clockSetForward(['a'], undefined);
+  guard.waits.clockSetForward(undefined);
+  guard.waits.clockSetForward(undefined);
   t.deepEqual(held.splice(1), [[now.s, true]]);
   held.push([now.s, true]);
   now.last = { ...last, timestamp: now.s };
   now.s += 5;
-  guard.waits.clockSetForward(['a'], undefined);
+  guard.waits.clockSetForward(undefined);
   t.is(held.length, 2, 'the record is complete');
 });
 
@@ -350,24 +357,103 @@ test('a wait that began by a clock that was ahead begins again after the clock w
   held.push([5, false]);
   const rightS = first.timestamp + 100;
   now.s = rightS + 3600;
-  guard.waits.clockSetForward(['a'], undefined);
+  guard.waits.clockSetForward(undefined);
   now.s += 10;
-  guard.waits.clockSetForward(['a'], undefined);
+  guard.waits.clockSetForward(undefined);
   now.s = rightS + 20;
-  guard.waits.clockSetBack();
-  t.deepEqual(held.at(-1), [rightS + 20, false]);
+  guard.waits.clockSetBack(3600);
+  t.deepEqual(held.at(-1), [rightS + 10, false]);
   held.push([rightS + 500, true]);
-  guard.waits.clockSetBack();
-  t.deepEqual(held.at(-1), [rightS + 500, true], 'a later wait of another reason stays');
+  guard.waits.clockSetForward(5);
+  held.push([rightS + 700, true]);
+  guard.waits.clockSetBack(5);
+  t.deepEqual(held.at(-1), [rightS + 700, true], 'a later wait of another reason stays');
+});
+
+test('a clock that is set back to a wrong time does not move the begin of a wait by more than the steps forward', (t) => {
+  const { guard, held, now, first } = guardWithWaits();
+  const publicKey = first.generatorPublicKey;
+  held.push([5, false]);
+  now.s = first.timestamp + 100;
+  guard.waits.clockSetForward(3);
+  t.is(held.at(-1)?.[0], 8);
+  // The wait ends, and another one begins while the clock is right.
+  now.last = { ...last, timestamp: first.timestamp + 90 };
+  held.push([0, false]);
+  now.s = first.timestamp + 200;
+  guard.waits.noteForeign({ id: 'k', height: 9, timestamp: now.s - 10, generatorPublicKey: publicKey });
+  t.is(held.at(-1)?.[0], now.s);
+  guard.waits.clockSetBack(25);
+  t.is(held.at(-1)?.[0], now.s - 3);
+  guard.waits.clockSetBack(25);
+  t.is(held.at(-1)?.[0], now.s - 3);
+});
+
+test('a wait for the block of another node that is noted by a clock that was ahead does not stay in the future', (t) => {
+  const { guard, held, now, first } = guardWithWaits();
+  const timestamp = first.timestamp + 50;
+  now.last = { ...last, timestamp: first.timestamp };
+  now.s = timestamp + 5000;
+  guard.waits.clockSetForward(4900);
+  guard.waits.noteForeign({ id: 'k', height: 9, timestamp, generatorPublicKey: first.generatorPublicKey });
+  t.is(held.at(-1)?.[0], timestamp + 5000);
+  guard.waits.clockSetBack(4900);
+  t.is(held.at(-1)?.[0], timestamp + 100);
+});
+
+test('the wait after the block of another node begins after our last header, even if that header is in the future', (t) => {
+  const { guard, held, now, first } = guardWithWaits();
+  now.last = { ...last, timestamp: first.timestamp + 900 };
+  now.s = first.timestamp + 10;
+  guard.waits.noteForeign({ id: 'k', height: 9, timestamp: now.s, generatorPublicKey: first.generatorPublicKey });
+  t.deepEqual(held, [[first.timestamp + 901, false]]);
+});
+
+for (const generation of [2, 3] as const)
+  test(`generation ${generation}: a delegate that signed for a later slot by a clock that was ahead signs only after that slot`, (t) => {
+    const { rules, store, first, params } = chainOfTwo(generation);
+    const signed = { ...last, timestamp: 900 * params.blockTimeS };
+    const make = (riskDoubleForging: boolean) =>
+      new DoubleForgingGuard({
+        chain: {
+          rules,
+          state: store,
+          tip: { header: first },
+          currentSlot: () => 850,
+          nowS: () => 850 * params.blockTimeS,
+        },
+        journal: { ...NO_JOURNAL, last: () => signed },
+        tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true },
+        riskDoubleForging,
+      });
+    const guard = make(false);
+    const waiting = { code: 'FORGING_LATER_SLOT', untilS: 901 * params.blockTimeS };
+    t.like(guard.waiting('a'), waiting);
+    for (const slot of [850, 899]) t.like(guard.clearance('a', slot), { granted: false, ...waiting });
+    // The rules refuse a second block for slot 900 itself (`Rules.forge`).
+    for (const slot of [900, 901]) t.like(guard.clearance('a', slot), { granted: true, previouslyForged: signed });
+    t.like(make(true).clearance('a', 850), { granted: true });
+  });
+
+test('a slot is left to another node only if the journal says so', (t) => {
+  const { guard, held, now, first } = guardWithWaits();
+  const { generatorPublicKey } = first;
+  now.s = first.timestamp + 3;
+  guard.hold(generatorPublicKey);
+  now.isBroken = true;
+  t.throws(() => guard.clearance(generatorPublicKey, 900), { code: 'JOURNAL_WRITE_FAILED' });
+  now.isBroken = false;
+  t.is(codeOf(guard.clearance(generatorPublicKey, 950)), 'FORGING_ELSEWHERE');
+  t.true((held.at(-1)?.[0] ?? 0) > 950);
 });
 
 test('a wait that began by a clock that was behind begins later by the step of the clock, but not in the future', (t) => {
   const { guard, held, now, first } = guardWithWaits();
   held.push([5, false]);
   now.s = first.timestamp + 1000;
-  guard.waits.clockSetForward(['a'], 2);
+  guard.waits.clockSetForward(2);
   t.deepEqual(held.at(-1), [7, false]);
-  guard.waits.clockSetForward(['a'], 9000);
+  guard.waits.clockSetForward(9000);
   t.deepEqual(held.at(-1), [now.s, false]);
 });
 
@@ -376,12 +462,12 @@ test('a slot that was left to another node by a clock that was ahead begins no w
   const { generatorPublicKey } = first;
   held.push([first.timestamp + 1, false]);
   now.s = first.timestamp + 3600;
-  guard.waits.clockSetForward([generatorPublicKey], undefined);
+  guard.waits.clockSetForward(undefined);
   t.is(codeOf(guard.clearance(generatorPublicKey, 5000)), 'FORGING_ELSEWHERE');
   t.true((held.at(-1)?.[0] ?? 0) > now.s);
-  now.s = first.timestamp + 60;
-  guard.waits.clockSetBack();
-  t.is(held.at(-1)?.[0], now.s);
+  const endS = held.at(-1)?.[0] ?? 0;
+  guard.waits.clockSetBack(3540);
+  t.is(held.at(-1)?.[0], endS - 3540);
 });
 
 test('the block of another node from before the start is noted, and after a failed write before the next decision', (t) => {
@@ -475,12 +561,19 @@ test('a slot during the search for other blocks is no slot that a copy left unus
   let chain = chainUntil(20);
   for (let slot = 21; slot < 16_000; slot += 1) if (ownerOf(slot) !== OWN) chain = chain.extend(slot);
   const rules = { ...rulesOf(3), handOver: () => OVER };
+  const held = [5];
   const guard = new DoubleForgingGuard({
     chain: {
       ...{ rules, state: chain.state as ChainReader, tip: { header: chain.tip } },
       ...{ currentSlot: () => 16_000, nowS: () => 160_001 },
     },
-    journal: { ...NO_JOURNAL, last: () => last, heldSinceS: () => 5, isCopyFor: () => true },
+    journal: {
+      ...NO_JOURNAL,
+      last: () => last,
+      heldSinceS: () => held.at(-1),
+      isCopyFor: () => true,
+      hold: (_publicKey, sinceS) => void held.push(sinceS),
+    },
     tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true },
     riskDoubleForging: false,
   });
@@ -491,6 +584,7 @@ test('a slot during the search for other blocks is no slot that a copy left unus
     outcomes.push(isSearching ? 'searching' : codeOf(clearance));
   }
   t.deepEqual([...new Set(outcomes)], ['searching', 'FORGING_WAITS_FOR_EMPTY_SLOT', 'granted']);
+  t.deepEqual(held, [5, 160_001], 'the other node may have signed more than the block that the search has found');
 });
 
 test('generation 3: a slot that a copy left unused before the end of the hand-over does not count', (t) => {
