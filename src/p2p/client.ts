@@ -75,6 +75,23 @@ export function dial(options: DialOptions): Dialled {
     link.terminate({ code: status === 401 ? CLOSE.forbidden.code : 1006, reason: `HTTP ${String(status)}` });
   });
   link.listen(on, dialect.events);
-  const outcome = Promise.race([opened.then(() => undefined), link.over]);
+  const over = link.over.then((reason) => namingTimeout(reason, timeoutMs));
+  const outcome = Promise.race([opened.then(() => undefined), over]);
   return { link, outcome };
+}
+
+/** Code with which the library ends a connection whose peer does not answer the handshake in time. */
+const UNANSWERED_CODE = 4000;
+/** Reasons that `socketcluster-client` and `ws` give when no WebSocket is open in time. */
+const LATE_REASONS: ReadonlySet<string> = new Set([
+  'WebSocket was closed before the connection was established',
+  'Opening handshake has timed out',
+]);
+
+/** Lets the reason of a failed dial name the time limit, which the texts of the libraries do not. */
+function namingTimeout({ code, reason }: CloseReason, timeoutMs: number): CloseReason {
+  if (code === UNANSWERED_CODE) return { code, reason: `The peer did not answer the handshake within ${timeoutMs} ms` };
+  return LATE_REASONS.has(reason)
+    ? { code, reason: `The peer did not accept a WebSocket within ${timeoutMs} ms` }
+    : { code, reason };
 }

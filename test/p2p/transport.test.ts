@@ -1,6 +1,9 @@
+import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { performance } from 'node:perf_hooks';
 
 import test from 'ava';
+import { WebSocketServer } from 'ws';
 
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { PeerOffence, type PeerInfo, type PeerRequest } from '../../src/ports/transport.ts';
@@ -251,6 +254,8 @@ test('a port in use is named in the error', async (t) => {
 
 test('a dial to nothing, a silent listener or a stranger fails with a reason in time', async (t) => {
   const silent = createServer((socket) => socket.resume());
+  const mute = new WebSocketServer({ port: 0, host: HOST });
+  await once(mute, 'listening');
   const web = createServer((socket) => socket.end('HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n'));
   const ports: number[] = [];
   for (const server of [silent, web]) {
@@ -262,7 +267,17 @@ test('a dial to nothing, a silent listener or a stranger fails with a reason in 
   const b = await startNode();
   await b.transport.close();
   await t.throwsAsync(a.transport.connect(b.address), { code: 'DIAL_FAILED', message: /code: 1006.*ECONNREFUSED/ });
-  t.like(await t.throwsAsync(hasty.transport.connect({ ip: HOST, wsPort: ports[0] ?? 0 })), { code: 'DIAL_FAILED' });
+  for (const [wsPort, reason] of [
+    [ports[0] ?? 0, 'The peer did not accept a WebSocket within 1000 ms'],
+    [(mute.address() as { port: number }).port, 'The peer did not answer the handshake within 1000 ms'],
+  ] as const) {
+    const startMs = performance.now();
+    t.like(await t.throwsAsync(hasty.transport.connect({ ip: HOST, wsPort })), {
+      ...{ code: 'DIAL_FAILED', data: { reason } },
+    });
+    const tookMs = performance.now() - startMs;
+    t.true(tookMs > 900 && tookMs < 15_000, `${tookMs} ms`);
+  }
   t.like(await t.throwsAsync(a.transport.connect({ ip: HOST, wsPort: ports[1] ?? 0 })), {
     data: { code: 4403, reason: 'HTTP 401' },
   });
@@ -270,4 +285,5 @@ test('a dial to nothing, a silent listener or a stranger fails with a reason in 
   await closeAll(a, hasty);
   silent.close();
   web.close();
+  mute.close();
 });
