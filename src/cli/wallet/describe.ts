@@ -38,7 +38,9 @@ function contentOf(payload: Payload): readonly (readonly [string, string])[] {
         ['lifetime', `${payload.lifetime} h`],
         ...payload.keysgroup.map((key) => ['member', key.slice(1)] as const),
       ];
-    default:
+    case 'dapp':
+    case 'inTransfer':
+    case 'outTransfer':
       return [['kind', payload.kind]];
   }
 }
