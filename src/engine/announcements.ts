@@ -241,17 +241,18 @@ export class Announcements<T> {
   }
 
   /**
-   * Checks each item whose `againMs` has passed. If the node need not announce the item any more, the method forgets
-   * the item. If a connected peer is known to have the item, the method checks the item again after `waitMs`, because
-   * the peer may disconnect. If no connected peer is known to have the item, the method announces the item again.
+   * Checks each item whose `againMs` has passed. If a connected peer is known to have the item, the method checks the
+   * item again after `waitMs`, because the peer may disconnect. The method also checks an item again that the node need
+   * not announce now, because the item can come back. The entry of such an item must stay in `#current` as long as it is
+   * in a log. Otherwise, the next entry of the item would not replace it, and one message could contain the item twice.
+   * In all other cases, the method announces the item again.
    */
   #announceAgain(): void {
     const { clock, isCurrent } = this.#options;
     const nowMs = clock.nowMs();
     for (const entry of [...this.#current.values()]) {
       if (entry.againMs > nowMs) continue;
-      if (!isCurrent(entry.item)) this.#dropped(entry);
-      else if (this.#isWithPeer(entry.key)) entry.againMs = nowMs + entry.waitMs;
+      if (!isCurrent(entry.item) || this.#isWithPeer(entry.key)) entry.againMs = nowMs + entry.waitMs;
       else this.#add(2, entry.key, entry.item, Math.min(2 * entry.waitMs, AGAIN_MS_MAX));
     }
   }

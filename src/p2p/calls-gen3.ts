@@ -34,6 +34,7 @@ import {
   own,
   PEER_LIST_MAX,
   portOf,
+  textsOnce,
 } from './frame-validation.ts';
 
 /** Sends a request as one call, and reads the answer. */
@@ -93,7 +94,7 @@ export function readCall(data: unknown): IncomingCall {
     case 'getTransactions': {
       const given = own(fields, 'transactionIds');
       if (given === undefined) return { kind: 'request', name, request: { kind: 'transactions' } };
-      const ids = distinctTexts(given, 0, ITEMS_MAX, isU64Decimal);
+      const ids = textsOnce(given, 0, ITEMS_MAX, isU64Decimal);
       return ids === undefined ? refused : { kind: 'request', name, request: { kind: 'transactions', ids } };
     }
     case 'getSignatures':

@@ -17,7 +17,7 @@ import {
 import { INFO_MEMBERS, infoOf } from './info-gen3.ts';
 import { isProtocolCompatible, readQueryInfo } from './info.ts';
 import { CALL, ITEMS_MAX, readMemberSignatures, resultOf } from './call-shapes.ts';
-import { distinctTexts, type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, portOf } from './frame-validation.ts';
+import { type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, portOf, textsOnce } from './frame-validation.ts';
 
 export interface Gen3DialectOptions {
   /** Identifier of the network, 64 hexadecimal digits. */
@@ -147,8 +147,9 @@ function readEvent(event: string, data: unknown): IncomingEvent {
       return { kind: 'message', name, message: { kind: 'block', block } };
     }
     case 'postTransactionsAnnouncement': {
-      const ids = distinctTexts(own(fields, 'transactionIds'), 1, ITEMS_MAX, isU64Decimal);
-      if (ids === undefined) return { kind: 'malformed', name, reason: 'transactionIds are not 1 to 25 distinct ids' };
+      // Lisk-sdk nodes accept a repeated id, and earlier builds of this node could send one.
+      const ids = textsOnce(own(fields, 'transactionIds'), 1, ITEMS_MAX, isU64Decimal);
+      if (ids === undefined) return { kind: 'malformed', name, reason: 'transactionIds are not 1 to 25 ids' };
       return { kind: 'message', name, message: { kind: 'transactionIds', ids } };
     }
     case 'postSignatures': {

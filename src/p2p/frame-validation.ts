@@ -175,13 +175,34 @@ export function distinctTexts(
   max: number,
   valid: (text: string) => boolean,
 ): readonly string[] | undefined {
+  const texts = validTexts(value, min, max, valid);
+  return texts !== undefined && new Set(texts).size === texts.length ? texts : undefined;
+}
+
+/** Reads a list of `min` to `max` valid texts, and returns each text once; undefined for anything else. */
+export function textsOnce(
+  value: unknown,
+  min: number,
+  max: number,
+  valid: (text: string) => boolean,
+): readonly string[] | undefined {
+  const texts = validTexts(value, min, max, valid);
+  return texts === undefined ? undefined : [...new Set(texts)];
+}
+
+function validTexts(
+  value: unknown,
+  min: number,
+  max: number,
+  valid: (text: string) => boolean,
+): readonly string[] | undefined {
   if (!Array.isArray(value) || value.length < min || value.length > max) return undefined;
   const texts: string[] = [];
   for (const item of value as readonly unknown[]) {
     if (typeof item !== 'string' || !valid(item)) return undefined;
     texts.push(item);
   }
-  return new Set(texts).size === texts.length ? texts : undefined;
+  return texts;
 }
 
 /** True for a list of at most `max` JSON objects. */

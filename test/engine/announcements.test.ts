@@ -175,6 +175,28 @@ test('an item that left the pool is not announced again', async (t) => {
   t.is(sent.length, 1);
 });
 
+test('an item that left the pool and came back is not twice in one message', async (t) => {
+  const peers = ['a'];
+  const { announcements, sent, gone, run } = setUpAnnouncements(peers);
+  announcements.add('1');
+  await run(10);
+  gone.add('1');
+  await run(50);
+  gone.delete('1');
+  announcements.add('1');
+  await run(10);
+  peers.push('late');
+  announcements.connected();
+  await run(10);
+  t.deepEqual(
+    sent.map(({ to, items }) => [to, items]),
+    [
+      ['a', ['1']],
+      ['late', ['1']],
+    ],
+  );
+});
+
 test('an item submitted again is announced at once if no peer has it, at most once in ten seconds', async (t) => {
   const { announcements, sent, run } = setUpAnnouncements(['a'], {}, false);
   announcements.add('1');

@@ -197,6 +197,22 @@ test.serial('more than 25 ids in one request are refused with a penalty', async 
   await node.transport.close();
 });
 
+test.serial('a repeated id in an announcement or a request counts once, and costs nothing', async (t) => {
+  const node = await startNode();
+  const peer = await greetedPeer(node.address.wsPort);
+  const transactionIds = ['1', '2', '1'];
+  peer.sendFrame(message('postTransactionsAnnouncement', { transactionIds }));
+  peer.sendFrame({ event: 'rpc-request', data: { procedure: 'getTransactions', data: { transactionIds } }, cid: 7 });
+  t.true(await works(peer));
+  t.deepEqual(
+    node.seen.messages.map((seen) => seen.message),
+    [{ kind: 'transactionIds', ids: ['1', '2'] }],
+  );
+  t.like(node.seen.requests[0], { request: { kind: 'transactions', ids: ['1', '2'] } });
+  t.deepEqual(node.seen.offences, []);
+  await node.transport.close();
+});
+
 test.serial(
   'peer lists are answered at the rate of honest nodes; more are dropped, far more get a penalty',
   async (t) => {
