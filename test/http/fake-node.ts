@@ -6,7 +6,7 @@
 import { METHODS } from 'node:http';
 import type { ExecutionContext } from 'ava';
 import { createHttpServer } from '../../src/http/http-server.ts';
-import type { HttpOptions } from '../../src/http/options.ts';
+import { HTTP_DEFAULTS, type HttpOptions } from '../../src/http/options.ts';
 import type {
   Diagnostic,
   ForgingDelegate,
@@ -379,7 +379,14 @@ export type Ask = (target: string, init?: RequestInit) => Promise<Answer>;
  * response cache is off, so a change made by the test is visible immediately.
  */
 export async function serve(t: ExecutionContext, fake: Fake, options: Partial<HttpOptions> = {}): Promise<Ask> {
-  const server = createHttpServer(fake.api, { port: 0, address: '127.0.0.1', cacheResponses: false, ...options });
+  // Client and server share the event loop. After a long pause of a busy machine, the server would close a connection
+  // that waits for its next request, although the client has sent this request.
+  const limits = { keepAliveTimeoutMs: 0, ...(options.limits ?? HTTP_DEFAULTS.limits) };
+  const server = createHttpServer(fake.api, {
+    ...{ port: 0, address: '127.0.0.1', cacheResponses: false },
+    ...options,
+    limits,
+  });
   const { port } = await server.start();
   t.teardown(() => server.close());
   return askAt(t, `http://127.0.0.1:${port}`, fake.api.params.generation, options);
