@@ -233,8 +233,7 @@ export class Engine {
     const { clock, times, journal, watermarks, rules } = this.#dependencies;
     const { riskDoubleForging, waitThresholdMs } = this.#options;
     const observer = this.#observer.module('forge');
-    // A clock that is behind the tip is wrong. A wait must begin after all blocks of the chain.
-    const nowS = Math.max(epochTimeS(this.#chainClock.nowMs(), rules.params), this.chain.tip.header.timestamp + 1);
+    const nowS = epochTimeS(this.#chainClock.nowMs(), rules.params);
     const firstBlockId = (): string | undefined => this.chain.state.header(FIRST_FORGED_HEIGHT)?.id;
     return new ForgingScheduler({
       chain: this.chain,

@@ -26,7 +26,6 @@ import { WatermarkFiles } from '../../src/node/watermark-files.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { CLI_ENTRY, isProblemLine, runCli } from '../support/cli.ts';
-import { locationIn, madeChain, NETWORK_NAME, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 import type { Untyped } from '../support/untyped.ts';
 
@@ -730,11 +729,7 @@ for (const isKept of [false, true]) {
           const config = join(folder, 'config.json5');
           writeFileSync(config, `{ forging: { watermarkFolder: '${join(folder, 'signed')}' } }`);
           try {
-            await forgingImport(join(folder, 'record.json'), {
-              network: 'devnet',
-              dataDir: join(folder, 'into'),
-              config,
-            });
+            forgingImport(join(folder, 'record.json'), { network: 'devnet', dataDir: join(folder, 'into'), config });
             // The user follows the advice of an import that could not mark the file.
             if (!isCopy('record.json')) rmSync(join(folder, 'record.json'));
           } catch (error) {
@@ -991,7 +986,7 @@ test.serial(
       syncBuiltinESMExports();
       const config = join(folder, 'config.json5');
       writeFileSync(config, `{ forging: { watermarkFolder: '${join(folder, 'other-signed')}' } }`);
-      await forgingImport(file, { network: 'devnet', dataDir: join(folder, 'into'), config });
+      forgingImport(file, { network: 'devnet', dataDir: join(folder, 'into'), config });
       fs.fsyncSync = fsyncSync;
       syncBuiltinESMExports();
       rmSync(join(folder, 'signed'), { recursive: true });
@@ -1080,34 +1075,12 @@ test.serial('an import that fails before it marks the record can be repeated as 
   await run('export', 'record.json', 'from');
   // The flush of the line in the journal fails.
   const restore = failing(t, 'fsyncSync', (call) => call === 2);
-  const flags = { network: 'devnet', dataDir: join(folder, 'into') };
-  await t.throwsAsync(forgingImport(join(folder, 'record.json'), flags), { code: 'JOURNAL_WRITE_FAILED' });
+  t.throws(() => forgingImport(join(folder, 'record.json'), { network: 'devnet', dataDir: join(folder, 'into') }), {
+    code: 'JOURNAL_WRITE_FAILED',
+  });
   restore();
   t.regex((await run('import', 'record.json', 'into')).stdout, /this node may sign for them now/);
 });
-
-test.serial(
-  'the wait after the import of a copy begins after the tip of the folder, although the clock is behind',
-  async (t) => {
-    const folder = temporaryFolder(t);
-    const { network, blocks } = madeChain(12);
-    const flags = { network: writeNetworkFolder(join(folder, 'network'), network), dataDir: join(folder, 'into') };
-    await storeChain(locationIn(flags.dataDir, network), blocks);
-    const file = join(folder, 'record.json');
-    const last = { ...HEADER, timestamp: 10 };
-    const record = { networkIdentifier: network.params.networkIdentifier, exportedAtS: 1, isCopy: true };
-    writeFileSync(file, textOfRecord({ ...record, delegates: [{ publicKey: A, last }] }));
-    const tipS = blocks.at(-1)?.timestamp ?? 0;
-    const { now } = Date;
-    Date.now = () => network.params.epochMs + 20_000;
-    t.teardown(() => (Date.now = now));
-    await forgingImport(file, flags);
-    const journal = openJournal(journalFileOf(join(flags.dataDir, NETWORK_NAME)));
-    t.teardown(() => journal.close());
-    t.true(tipS > 20);
-    t.is(journal.heldSinceS(A), tipS + 1);
-  },
-);
 
 test.serial('an old file of a record changes nothing in the folder that imported the record before', async (t) => {
   const here = machine(t);

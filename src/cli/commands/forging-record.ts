@@ -3,7 +3,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readBounded, readStandardInput, whyUnreadable } from '../../config/bounded-file.ts';
-import { chainDirectory, openSnapshot } from '../../node/chain-tool.ts';
 import { journalFileOf, openJournal, type JournalFile } from '../../node/journal-file.ts';
 import { prepareExport, writeRecord } from '../../node/record-export.ts';
 import { importRecord } from '../../node/record-import.ts';
@@ -14,7 +13,7 @@ import { WatermarkFiles, watermarkFolderOf } from '../../node/watermark-files.ts
 import { SILENT } from '../../ports/observer.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { epochTimeS } from '../../protocol/slots.ts';
-import { locationOfNetwork, type NetworkChainLocation } from '../chain-location.ts';
+import { locationOfNetwork } from '../chain-location.ts';
 import type { ForgingExportFlags, ForgingImportFlags } from '../flags.ts';
 import { usageError } from '../error-lines.ts';
 import { flushOutput, printStderr, printJson, printLine, printText, report } from '../output.ts';
@@ -100,19 +99,18 @@ function printRecord(record: SigningRecord, endSigning: () => void, isKept: bool
  *   `JOURNAL_UNREADABLE`, `JOURNAL_IN_USE` while the node runs, or errors of `locationOfNetwork` and `loadConfig`;
  *   after these errors nothing was changed. `JOURNAL_WRITE_FAILED`; after this error, the record may count as a copy
  */
-export async function forgingImport(file: string, flags: ForgingImportFlags): Promise<void> {
-  const location = locationOfNetwork(flags);
-  const { network, dataDirectory } = location;
+export function forgingImport(file: string, flags: ForgingImportFlags): void {
+  const { network, dataDirectory } = locationOfNetwork(flags);
   const watermarkFolder = watermarkFolderFor(network, flags);
   const name = file === '-' ? 'standard input' : file;
   const record = recordOfText(readText(file, name), name);
   checkNetwork(record, network.params);
   const into = resolve(dataDirectory);
-  const nowS = await presentTimeS(location);
-  const unixS = Math.floor(Date.now() / 1000);
+  const nowMs = Date.now();
+  const nowS = epochTimeS(nowMs, network.params);
   const watermarks = watermarksIn(network, watermarkFolder);
   const { kind, before, waiting, isMarked } = withJournal(journalFileOf(dataDirectory), (journal) =>
-    importRecord({ journal, record, file, into, watermarkFolder, watermarks, nowS, unixS }),
+    importRecord({ journal, record, file, into, watermarkFolder, watermarks, nowS, unixS: Math.floor(nowMs / 1000) }),
   );
   const earlier =
     before === undefined ? '' : `it was imported into ${before.into} at ${new Date(before.atS * 1000).toISOString()}`;
@@ -139,28 +137,6 @@ export async function forgingImport(file: string, flags: ForgingImportFlags): Pr
       printJson({ folder: dataDirectory, network: network.name, delegates, isCopy, kind, waiting, isMarked });
     } else printLine(`${countOf(record.delegates.length)} imported into ${dataDirectory}; ${ending}${advice}`);
   });
-}
-
-/**
- * Returns the present chain time in whole seconds. A clock that is behind the tip of the chain in the data folder is
- * wrong: a wait must begin after all blocks of the chain.
- */
-async function presentTimeS(location: NetworkChainLocation): Promise<number> {
-  const { params } = location.network;
-  const nowS = epochTimeS(Date.now(), params);
-  if (!existsSync(chainDirectory(location))) return nowS;
-  try {
-    const { store } = await openSnapshot(location);
-    try {
-      return Math.max(nowS, (store.tip()?.timestamp ?? 0) + 1);
-    } finally {
-      await store.close();
-    }
-  } catch (error) {
-    // The start of the node reports the fault of the chain.
-    if (!(error instanceof ProtocolError)) throw error;
-    return nowS;
-  }
 }
 
 /** Returns undefined if the node stores no watermarks. */
