@@ -48,8 +48,6 @@ export interface JournalOptions {
 }
 
 export interface JournalFile extends FolderJournal {
-  /** Returns the timestamp in `Known.foreignS`. */
-  foreignS(publicKey: PublicKey): number | undefined;
   /**
    * Records that delegates moved to another node, so that this node no longer signs for them. When `move` returns, the
    * lines about the move are on the disk. After an error, no delegate has moved.
@@ -75,6 +73,8 @@ export interface TakenDelegate {
   readonly heldSinceS: number;
   /** Whether another node may have the original of the record, and sign the next header (`SigningJournal.isCopyFor`). */
   readonly isCopy: boolean;
+  /** As `Known.foreignS`; unchanged by default, unless the header is at least as new. */
+  readonly foreignS?: number;
 }
 
 const SPARE_LINES_MAX = 20_000;
@@ -249,8 +249,8 @@ class FileJournal implements JournalFile {
   }
 
   take(delegates: readonly TakenDelegate[], isComplete = false): void {
-    const lines = delegates.flatMap(({ publicKey, last, heldSinceS, isCopy }): readonly Entry[] => {
-      const hold = holdEntry(publicKey, heldSinceS, isCopy, this.foreignS(publicKey));
+    const lines = delegates.flatMap(({ publicKey, last, heldSinceS, isCopy, foreignS }): readonly Entry[] => {
+      const hold = holdEntry(publicKey, heldSinceS, isCopy, foreignS ?? this.foreignS(publicKey));
       if (last === undefined) {
         const isMoved = this.movedAtS(publicKey) !== undefined;
         // The last line is for earlier versions of the node, in which it ends the move.

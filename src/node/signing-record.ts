@@ -41,6 +41,8 @@ export interface DelegateRecord {
    * a watermark of the delegate.
    */
   readonly isCopy?: true;
+  /** As `Known.foreignS` of the exporting node; absent if its journal has no such timestamp. */
+  readonly foreignS?: number;
 }
 
 const FORMAT = 'bloomery signing record 1';
@@ -71,6 +73,7 @@ export function recordOf(
       ...(last === undefined ? {} : { last }),
       ...(heldSinceS === undefined ? {} : { heldSinceS }),
       ...(isOfCopy ? { isCopy: true } : {}),
+      ...foreignOf(journal.foreignS(publicKey)),
     };
   });
   return { networkIdentifier, exportedAtS, isCopy, delegates };
@@ -204,13 +207,15 @@ export function takenOf(journal: JournalFile, record: SigningRecord, nowS: numbe
     const isDoubtful = record.isCopy || isOfCopy || (journal.isCopied && !isNewest);
     const knownHeldS = journal.heldSinceS(publicKey) ?? 0;
     // The blocks up to the header of the record are those of the exporting node.
-    const isNoted = (journal.foreignS(publicKey) ?? 0) > (last?.timestamp ?? 0);
+    const foreignS = Math.max(journal.foreignS(publicKey) ?? 0, delegate.foreignS ?? 0);
+    const isNoted = foreignS > (last?.timestamp ?? 0);
     const unknownBeforeS = isNewest ? (isNoted ? knownHeldS : 0) : Math.max(heldSinceS, knownHeldS);
     return {
       publicKey,
       ...(last === undefined ? {} : { last }),
       heldSinceS: isDoubtful ? Math.max(holdAfter(last, nowS), heldSinceS, knownHeldS) : unknownBeforeS,
       isCopy: isDoubtful || (!isNewest && journal.isCopyFor(publicKey)),
+      ...foreignOf(isNoted ? foreignS : undefined),
     };
   });
 }
@@ -248,29 +253,35 @@ function mergedHeader(one: SignedHeader | undefined, other: SignedHeader | undef
   };
 }
 
+function foreignOf(foreignS: number | undefined): { readonly foreignS?: number } {
+  return foreignS === undefined ? {} : { foreignS };
+}
+
 function isDelegateRecord(value: unknown): value is DelegateRecord {
   if (typeof value !== 'object' || value === null) return false;
-  const { publicKey, last, heldSinceS, isCopy } = value as Partial<DelegateRecord>;
+  const { publicKey, last, heldSinceS, isCopy, foreignS } = value as Partial<DelegateRecord>;
   return (
     typeof publicKey === 'string' &&
     isCanonicalHex(publicKey, 32) &&
     (last === undefined || isSignedHeader(last)) &&
     (heldSinceS === undefined || Number.isSafeInteger(heldSinceS)) &&
     (isCopy === undefined || isCopy) &&
+    (foreignS === undefined || Number.isSafeInteger(foreignS)) &&
     (last !== undefined || heldSinceS !== undefined)
   );
 }
 
 /** Checksum of the members of a record in a fixed order, regardless of their order in the file. */
 function checksumOf({ networkIdentifier, exportedAtS, isCopy, delegates }: SigningRecord): string {
-  const parts = delegates.map(({ publicKey, last, heldSinceS, isCopy: isOfCopy }) => [
+  const parts = delegates.map(({ publicKey, last, heldSinceS, isCopy: isOfCopy, foreignS }) => [
     publicKey,
     last === undefined
       ? null
       : [last.blockId, last.height, last.timestamp, last.maxHeightPrevoted, last.maxHeightPreviouslyForged],
     heldSinceS ?? null,
     // A record without such a delegate has the checksum of earlier versions.
-    ...(isOfCopy === true ? [isOfCopy] : []),
+    ...(isOfCopy === true || foreignS !== undefined ? [isOfCopy ?? false] : []),
+    ...(foreignS === undefined ? [] : [foreignS]),
   ]);
   return sha256Hex(utf8(JSON.stringify([FORMAT, networkIdentifier, exportedAtS, isCopy, parts])));
 }

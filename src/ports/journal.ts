@@ -82,16 +82,21 @@ export interface SigningJournal {
    * in this journal. The entry is on disk when the method returns.
    *
    * @param isCopy the result of `isCopyFor` from now on; false by default
-   * @param foreignS timestamp of the block that another node signed for the delegate, if the wait begins because of it
+   * @param foreignS the result of `foreignS` from now on; unchanged by default
    */
   hold(publicKey: PublicKey, sinceS: number, isCopy?: boolean, foreignS?: number): void;
-  /** Returns all delegates that have an entry in this journal. */
-  delegates(): readonly PublicKey[];
+  /**
+   * Returns the timestamp of the newest block that another node signed for the delegate after the header from `last`,
+   * as far as `hold` has stored it; undefined if there is none.
+   */
+  foreignS(publicKey: PublicKey): number | undefined;
   close(): void;
 }
 
 /** A journal that uses only its file, and not the watermarks outside of the data folder. */
 export interface FolderJournal extends SigningJournal {
+  /** Returns all delegates that have an entry in this journal. */
+  delegates(): readonly PublicKey[];
   /**
    * True if the journal file may be a copy of another journal file, or an earlier state of this file. The journal may
    * then lack the headers that a delegate has signed since the copy or the earlier state was made.

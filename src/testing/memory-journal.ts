@@ -34,6 +34,10 @@ export class MemorySigningJournal implements FolderJournal {
     return undefined;
   }
 
+  foreignS(): undefined {
+    return undefined;
+  }
+
   outside(): 'unknown' {
     return 'unknown';
   }

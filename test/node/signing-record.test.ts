@@ -212,6 +212,28 @@ test('an import keeps a wait that began with the block of another node after the
   }
 });
 
+test('a block of another node moves on with the records of its delegate', (t) => {
+  const whole = journalIn(t);
+  whole.record(A, header(7));
+  const first = recordOf(whole, NETWORK, MOVE);
+  const noted = journalIn(t);
+  noted.record(A, header(7));
+  noted.hold(A, 250, false, 75);
+  const text = textOfRecord(recordOf(noted, NETWORK, MOVE));
+  const moved = recordOfText(text, 'file');
+  t.is(moved.delegates[0]?.foreignS, 75);
+  t.throws(() => recordOfText(text.replace('"foreignS": 75', '"foreignS": 5'), 'file'), {
+    code: 'SIGNING_RECORD_INVALID',
+  });
+  const into = journalIn(t);
+  into.take(takenOf(into, moved, 240));
+  t.is(into.foreignS(A), 75);
+  // The older record does not contain what the other node has signed.
+  t.is(takenOf(into, first, 500)[0]?.heldSinceS, 250);
+  whole.record(A, header(8));
+  t.is(takenOf(into, recordOf(whole, NETWORK, MOVE), 500)[0]?.heldSinceS, 0, 'the record has a newer header');
+});
+
 test('a journal knows a block of another node after a rewrite, until the delegate signs again', (t) => {
   const file = join(temporaryFolder(t), 'journal');
   const opened = (work: (journal: JournalFile) => void): void => {

@@ -318,6 +318,10 @@ export class MemoryJournal implements FolderJournal {
     for (const [publicKey, atS] of moved) this.moved.set(publicKey, atS);
   }
 
+  foreignS(): undefined {
+    return undefined;
+  }
+
   outside(): 'unknown' {
     return 'unknown';
   }

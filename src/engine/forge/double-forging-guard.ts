@@ -22,7 +22,7 @@ export interface DoubleForgingGuardDependencies {
   readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'currentSlot' | 'nowS'>;
   readonly journal: SigningJournal;
   /** Checks whether our tip is the tip of the network. */
-  readonly tipCheck: Pick<TipCheck, 'doubt' | 'peersAhead' | 'isTipSurelyNewest'>;
+  readonly tipCheck: Pick<TipCheck, 'doubt' | 'peersAhead' | 'isTipSurelyNewest' | 'hasAllDelegates'>;
   /**
    * If true, a delegate signs a header whenever the journal allows the header. The node then ignores signatures that
    * the delegate made on other nodes.
@@ -108,19 +108,42 @@ export class DoubleForgingGuard {
     const { chain } = dependencies;
     this.#newest = new NewestBlocks(chain, SEARCHED_ROUNDS * chain.rules.params.activeDelegates);
     // Slots that the delegate has left unused before the begin of a wait do not count.
-    this.waits = new Waits({ ...dependencies, onBegun: (publicKey) => this.#watchedAfterHandOver.delete(publicKey) });
+    this.waits = new Waits({ ...dependencies, onBegun: (publicKey, sinceS) => this.#forgetBefore(publicKey, sinceS) });
   }
 
   /**
-   * Begins to guard the signatures of a delegate. If the journal has no header of the delegate, the first call adds a
-   * line to the journal. The line says that the delegate may have signed unknown headers before this call. The method
-   * also notes the newest block that another node signed for the delegate (`Waits.noteForeign`). With `riskDoubleForging`,
-   * the method does nothing.
+   * Begins to guard the signatures of a delegate. Call when the delegate is enabled. If the journal does not have all
+   * headers of the delegate, its wait begins now (`Waits.begin`), and slots that it has left unused before do not count.
+   * The method also notes the newest block that another node signed for the delegate (`Waits.noteForeign`). With
+   * `riskDoubleForging`, the method does nothing.
    */
   hold(publicKey: PublicKey): void {
     if (this.#dependencies.riskDoubleForging) return;
-    this.waits.beginFirst(publicKey);
+    this.#watchedSlots.delete(publicKey);
+    this.#watchedAfterHandOver.delete(publicKey);
+    this.#watchedRecalls.delete(publicKey);
+    this.waits.begin(publicKey);
     this.#noteForeign(publicKey);
+  }
+
+  /**
+   * Call after the system clock was set forward. Slots that delegates left unused by the old clock may have been over
+   * before, so they do not count if the clock was behind by at least one slot. The waits of the given delegates begin
+   * again (`Waits.clockSetForward`).
+   */
+  clockSetForward(publicKeys: Iterable<PublicKey>, byS: number | undefined): void {
+    if (byS === undefined || byS >= this.#dependencies.chain.rules.params.blockTimeS) {
+      this.#watchedSlots.clear();
+      this.#watchedAfterHandOver.clear();
+      this.#watchedRecalls.clear();
+    }
+    this.waits.clockSetForward(publicKeys, byS);
+  }
+
+  #forgetBefore(publicKey: PublicKey, sinceS: number): void {
+    const watched = this.#watchedAfterHandOver.get(publicKey);
+    if (watched !== undefined && slotStartS(watched, this.#dependencies.chain.rules.params) < sinceS)
+      this.#watchedAfterHandOver.delete(publicKey);
   }
 
   /** Notes a block that the chain got while this node was off. The search for it may end only after several calls. */
@@ -142,6 +165,7 @@ export class DoubleForgingGuard {
   clearance(publicKey: PublicKey, slot: number): Clearance {
     this.waits.noteAgain(publicKey);
     this.#noteForeign(publicKey);
+    this.waits.correctFuture(publicKey);
     const waiting = this.#waiting(publicKey, slot);
     if (waiting !== undefined) {
       this.#leaveUnused(publicKey, slot, waiting);
@@ -215,9 +239,9 @@ export class DoubleForgingGuard {
         'here; the old file is sufficient only if no node has imported it';
       return { code: 'FORGING_MOVED', reason };
     }
-    if (riskDoubleForging) return undefined;
     const later = this.#waitForLaterSlot(publicKey, slot);
     if (later !== undefined) return later;
+    if (riskDoubleForging) return undefined;
     const recall = this.#recall(publicKey, slot);
     if (recall !== undefined) return recall;
     return this.#isBeginning(publicKey)
@@ -228,18 +252,21 @@ export class DoubleForgingGuard {
   /**
    * A delegate signs its headers in the order of their slots, so the newest header is also the last one. Only a clock
    * that was ahead can lead to a header of a later slot. Until the end of that slot, the delegate could sign a second
-   * block for a slot that it has used.
+   * block for a slot that it has used. The rules refuse a second block for the slot of the last header in the journal.
    */
   #waitForLaterSlot(publicKey: PublicKey, slot: number): Waiting | undefined {
     const { chain, journal } = this.#dependencies;
+    const { params } = chain.rules;
     const last = journal.last(publicKey);
-    if (last === undefined) return undefined;
-    const signedSlot = slotAt(last.timestamp, chain.rules.params);
-    if (signedSlot <= slot) return undefined;
+    const recalled = journal.recalled(publicKey);
+    const later = last ?? (recalled !== undefined && isOfChain(chain.state, recalled) ? recalled.last : undefined);
+    if (later === undefined) return undefined;
+    const signedSlot = slotAt(later.timestamp, params);
+    if (signedSlot < slot || (signedSlot === slot && last !== undefined)) return undefined;
     const reason =
-      `the delegate signed block ${last.height} for slot ${signedSlot}, which is not over: a clock was ahead; if no other node ` +
-      'forges for the delegate, start this node with --risk-double-forging to sign before';
-    return { code: 'FORGING_LATER_SLOT', reason, untilS: slotStartS(signedSlot + 1, chain.rules.params) };
+      `the delegate signed block ${later.height} for slot ${signedSlot}, which is not over: a clock was ahead, and the delegate ` +
+      'signs nothing before the end of this slot';
+    return { code: 'FORGING_LATER_SLOT', reason, untilS: slotStartS(signedSlot + 1, params) };
   }
 
   /**
@@ -324,7 +351,8 @@ export class DoubleForgingGuard {
     // header is that of the coming slot. No knowledge of earlier slots replaces the watch, which therefore comes last.
     const isCopy = journal.isCopyFor(publicKey);
     const lastWatched = isCopy ? (this.#watchedAfterHandOver.get(publicKey) ?? Number.NEGATIVE_INFINITY) : watched;
-    if (lastWatched > Number.NEGATIVE_INFINITY && slot > lastWatched) return undefined;
+    // An old watch proves nothing about the present.
+    if (slot > lastWatched && slot - lastWatched <= slotsWithEveryTurn(params)) return undefined;
     if (isCopy && this.#handOver(publicKey)?.ready === false) return undefined;
     // Without a copy, the chain shows recent signatures of other nodes, except in two cases: the chain has only the
     // genesis block, or the chain has got no block for more than `activeDelegates` slots. In these cases, the node must
@@ -368,11 +396,10 @@ export class DoubleForgingGuard {
 
   #handOverWaiting(publicKey: PublicKey, { reason, untilS }: { readonly reason: string; readonly untilS?: number }) {
     const { chain, journal } = this.#dependencies;
-    // A wait that a clock ahead of the time has begun does not end by itself for as long as the clock was ahead.
     const isAhead = (journal.heldSinceS(publicKey) ?? 0) > chain.nowS() + chain.rules.params.blockTimeS;
     const remedy =
-      '; the wait has begun in the future, when the clock of a node was ahead: if no other node forges for the delegate, ' +
-      'start this node with --risk-double-forging';
+      '; the wait has begun in the future, when the clock of a node was ahead: it begins again in a slot of the delegate in ' +
+      'which the newest block is at most two slots old';
     const text = isAhead ? `${reason}${remedy}` : reason;
     return { code: 'FORGING_HAND_OVER' as const, reason: text, ...(untilS === undefined ? {} : { untilS }) };
   }

@@ -105,7 +105,7 @@ export class ForgingScheduler {
     const isEnabled = (publicKey: PublicKey): boolean => this.#keys.has(publicKey);
     this.#tipCheck = new TipCheck({ ...dependencies, clock, isEnabled });
     this.#guard = new DoubleForgingGuard({ ...dependencies, tipCheck: this.#tipCheck });
-    this.#waitUpdates = new WaitUpdates(this.#guard.waits);
+    this.#waitUpdates = new WaitUpdates(this.#guard, () => this.#keys.keys());
     this.#missedSlots = new MissedSlotLog(dependencies);
     this.#sleptSlots = new SleptSlots({ ...dependencies, isEnabled });
     const onClockSet = (byMs: number | undefined): void => {
@@ -113,6 +113,8 @@ export class ForgingScheduler {
       this.#waitUpdates.clockSet(byMs);
     };
     this.#clockWatch = new ClockWatch({ ...dependencies, clock, times: dependencies.times, onClockSet });
+    // Delegates can be enabled before the start, and a step of the clock in between must not stay unnoticed.
+    this.#clockWatch.read();
     this.#pause = new Pause({
       ...dependencies,
       notReady: () => dependencies.notReady() ?? journalNotReady(this.#journalFailsSinceMs),
@@ -163,6 +165,7 @@ export class ForgingScheduler {
 
   start(): void {
     this.#stopped = false;
+    this.#clockWatch.read();
     // In a slot of ours, the scheduler may be waiting for a late block. Each block from a peer may be this late block.
     this.#dependencies.chain.listen({
       applied: (blocks, origin) => {

@@ -47,7 +47,7 @@ export function journalIgnoringWatermarks(
       if (watermarks?.read(publicKey) !== undefined) watermarks.write(publicKey, watermarkOf(header, firstBlockId()));
     },
     hold: (publicKey, sinceS, isCopy, foreignS) => journal.hold(publicKey, sinceS, isCopy, foreignS),
-    delegates: () => journal.delegates(),
+    foreignS: (publicKey) => journal.foreignS(publicKey),
     close: () => journal.close(),
   };
 }

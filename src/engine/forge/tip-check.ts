@@ -171,6 +171,12 @@ export class TipCheck {
     return true;
   }
 
+  /** Whether all delegates of the present round are enabled on this node. */
+  hasAllDelegates(): boolean {
+    const { chain, isEnabled } = this.#dependencies;
+    return chain.rules.forgers(chain.state, chain.tip.header.height + 1).every(isEnabled);
+  }
+
   #doubt(): TipDoubt | undefined {
     const { peerTips, chain, clock } = this.#dependencies;
     const { tips, fixed, fixedHeard, areExpected } = peerTips(this.#heardSinceMs());

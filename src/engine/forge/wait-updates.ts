@@ -1,22 +1,22 @@
 /**
- * Passes events to the waits of incomplete records (`waits.ts`): blocks of other nodes, and steps of the system clock.
- * The events come from listeners that must not throw, so a failed write of the journal is repeated later.
+ * Passes events to the guard of signatures (`double-forging-guard.ts`): blocks of other nodes, and steps of the system
+ * clock forward. The events come from listeners that must not throw, so a failed write of the journal is repeated later.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
-import type { Block } from '../../protocol/types.ts';
-import type { Waits } from './waits.ts';
+import type { Block, PublicKey } from '../../protocol/types.ts';
+import type { DoubleForgingGuard } from './double-forging-guard.ts';
 
 export class WaitUpdates {
-  readonly #waits: Waits;
-  /**
-   * Steps of the system clock, in milliseconds, after which the waits are not renewed yet; undefined for a step of
-   * unknown size.
-   */
+  readonly #guard: DoubleForgingGuard;
+  readonly #enabled: () => Iterable<PublicKey>;
+  /** Steps forward after which the waits are not renewed yet; undefined for a step of unknown size. */
   readonly #steps: { readonly byMs: number | undefined }[] = [];
 
-  constructor(waits: Waits) {
-    this.#waits = waits;
+  /** @param enabled returns the delegates that are enabled on this node; the wait of another one begins when it is enabled */
+  constructor(guard: DoubleForgingGuard, enabled: () => Iterable<PublicKey>) {
+    this.#guard = guard;
+    this.#enabled = enabled;
   }
 
   /**
@@ -24,12 +24,12 @@ export class WaitUpdates {
    * next start finds the block on the chain, unless a reorganisation has removed it.
    */
   noteForeign(blocks: readonly Block[]): void {
-    for (const block of blocks) tryTo(() => this.#waits.noteForeign(block));
+    for (const block of blocks) tryTo(() => this.#guard.waits.noteForeign(block));
   }
 
   /** @param byMs as in `ClockWatchDependencies.onClockSet` */
   clockSet(byMs: number | undefined): void {
-    this.#steps.push({ byMs });
+    if (byMs === undefined || byMs > 0) this.#steps.push({ byMs });
   }
 
   /** Renews the waits after steps of the clock. If the journal cannot be written, the next call tries again. */
@@ -46,9 +46,7 @@ export class WaitUpdates {
   renewOrThrow(): void {
     for (let step = this.#steps[0]; step !== undefined; step = this.#steps[0]) {
       const { byMs } = step;
-      if (byMs === undefined) this.#waits.clockSetForward(undefined);
-      else if (byMs < 0) this.#waits.clockSetBack(Math.floor(-byMs / 1000));
-      else this.#waits.clockSetForward(Math.ceil(byMs / 1000));
+      this.#guard.clockSetForward(this.#enabled(), byMs === undefined ? undefined : Math.ceil(byMs / 1000));
       this.#steps.shift();
     }
   }

@@ -1,102 +1,99 @@
 /**
  * Keeps the waits of delegates whose signing records are incomplete: the journal lacks headers that the delegate may
- * have signed on another node. A wait is a chain time in the journal (`SigningJournal.heldSinceS`). All unknown headers
- * are older than this time. In generation 3, the delegate may sign when a block that is newer than this time is final
+ * have signed on another node. A wait is a chain time in the journal (`SigningJournal.heldSinceS`) that should be later
+ * than all unknown headers. In generation 3, the delegate may sign when a block that is newer than this time is final
  * (`Rules.handOver`). `DoubleForgingGuard` decides about the signatures.
+ *
+ * Another node can sign until the delegate is enabled here, and a clock can be wrong. Therefore a wait begins again
+ * when the delegate is enabled, and after a step of the clock forward. A wait in the future comes from a clock that was
+ * ahead, and begins again when the tip shows that the present clock is right.
  */
 
 import type { SigningJournal } from '../../ports/journal.ts';
 import type { Rules, SignedHeader } from '../../protocol/rules.ts';
-import { slotStartS } from '../../protocol/slots.ts';
+import { slotAt, slotStartS } from '../../protocol/slots.ts';
 import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import type { TipCheck } from './tip-check.ts';
 
 export interface WaitsDependencies {
-  readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'nowS'>;
+  readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'nowS' | 'currentSlot'>;
   readonly journal: SigningJournal;
-  readonly tipCheck: Pick<TipCheck, 'isTipSurelyNewest'>;
+  readonly tipCheck: Pick<TipCheck, 'doubt' | 'hasAllDelegates'>;
   readonly riskDoubleForging: boolean;
-  /** Called when the wait of a delegate has begun again, so that its earlier unused slots do not count. */
-  readonly onBegun: (publicKey: PublicKey) => void;
+  /** Called when the wait of a delegate has begun again, so that slots that it left unused before do not count. */
+  readonly onBegun: (publicKey: PublicKey, sinceS: number) => void;
 }
 
 /** The members of a block that tell who signed it, and when. */
 export type ForeignBlock = Pick<BlockHeader, 'id' | 'height' | 'generatorPublicKey' | 'timestamp'>;
 
-interface BeginOptions {
-  readonly isCopy?: boolean;
-  readonly floorS?: number;
-  readonly foreignS?: number;
-}
-
 const GENESIS_HEIGHT = 1;
+/** If the tip is at most this number of slots older than the current slot, the clock is right. */
+const NEW_TIP_SLOTS = 2;
 
 /** The methods throw a ProtocolError if a write of the journal fails. */
 export class Waits {
   readonly #dependencies: WaitsDependencies;
   /** For each delegate, the newest block of another node that the journal could not note (`noteForeign`). */
   readonly #unnoted = new Map<PublicKey, ForeignBlock>();
-  /**
-   * Seconds by which the system clock may be ahead: the sum of the steps forward that no step back has undone. Infinity
-   * after a step of unknown size.
-   */
-  #aheadS = 0;
-  /**
-   * For each delegate whose wait this object has begun while the clock may have been ahead: the begin of the wait, and
-   * the earliest begin that a step back may give it.
-   */
-  readonly #begunAhead = new Map<PublicKey, { readonly sinceS: number; readonly floorS: number }>();
 
   constructor(dependencies: WaitsDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** Begins the wait of a delegate of which the journal knows nothing. */
-  beginFirst(publicKey: PublicKey): void {
-    const { journal } = this.#dependencies;
-    if (journal.last(publicKey) !== undefined || journal.heldSinceS(publicKey) !== undefined) return;
-    journal.hold(publicKey, this.#nowS());
+  /**
+   * Call when a delegate is enabled. If the record of the delegate is incomplete, its wait begins now. On a young chain
+   * of generation 3, an earlier begin stays, because no block would become final if a third of all delegates waited:
+   * the node may start again before the first slot of the delegate.
+   */
+  begin(publicKey: PublicKey): void {
+    const { chain, journal } = this.#dependencies;
+    const { rules, state } = chain;
+    const heldSinceS = journal.heldSinceS(publicKey);
+    if (!isIncomplete(journal, publicKey)) return;
+    if (heldSinceS === undefined) {
+      this.#begin(publicKey, this.#nowS());
+      return;
+    }
+    const isYoung = rules.hasFinality && rules.finalizedHeight(state) <= GENESIS_HEIGHT;
+    if (!rules.hasFinality || (isYoung && !journal.isCopyFor(publicKey))) return;
+    const nowS = Math.max(this.#nowS(), (journal.last(publicKey)?.timestamp ?? 0) + 1);
+    if (nowS > heldSinceS) this.#begin(publicKey, nowS);
   }
 
   /**
-   * Call after the system clock was set forward. The method begins all waits again that have no end yet, also of
-   * delegates that are not enabled: the waits have begun by a clock that was behind, so the delegates may have signed
-   * unknown headers since. On a new network whose delegates are all on this node, there are no unknown headers.
+   * Call after the system clock was set forward. The waits of the given delegates have begun by a clock that was
+   * behind, so the delegates may have signed unknown headers since.
    *
    * @param byS seconds by which the clock was behind; undefined if unknown
    */
-  clockSetForward(byS: number | undefined): void {
+  clockSetForward(publicKeys: Iterable<PublicKey>, byS: number | undefined): void {
     const { chain, journal, riskDoubleForging, tipCheck } = this.#dependencies;
     const { rules, state } = chain;
     if (riskDoubleForging || !rules.hasFinality) return;
-    if (rules.finalizedHeight(state) <= GENESIS_HEIGHT && tipCheck.isTipSurelyNewest()) return;
-    const aheadS = this.#aheadS;
-    // If a write fails, the caller calls the method again. The clock is ahead by the same time.
-    this.#aheadS = Number.POSITIVE_INFINITY;
-    for (const publicKey of journal.delegates()) {
+    // On a new network whose delegates are all on this node, there are no unknown headers.
+    if (rules.finalizedHeight(state) <= GENESIS_HEIGHT && tipCheck.hasAllDelegates()) return;
+    for (const publicKey of publicKeys) {
       const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
       const sinceS = byS === undefined ? this.#nowS() : Math.min(this.#nowS(), heldSinceS + byS);
       if (isIncomplete(journal, publicKey) && sinceS > heldSinceS) this.#begin(publicKey, sinceS);
     }
-    this.#aheadS = aheadS + (byS ?? Number.POSITIVE_INFINITY);
   }
 
   /**
-   * Call after the system clock was set back. If the step undoes a step forward, the waits that this object has begun
-   * in between begin earlier by the same time.
-   *
-   * @param byS seconds by which the clock was ahead
+   * Call before each decision about a signature. If the wait of the delegate is in the future, and the tip shows that
+   * the present clock is right, the wait begins again now: all unknown headers were signed before.
    */
-  clockSetBack(byS: number): void {
-    const { journal } = this.#dependencies;
-    const undoneS = Math.min(byS, this.#aheadS);
-    for (const [publicKey, { sinceS, floorS }] of this.#begunAhead) {
-      const earlierS = Math.max(floorS, sinceS - undoneS);
-      // A later wait of another reason stays.
-      if (journal.heldSinceS(publicKey) === sinceS && earlierS < sinceS) this.#begin(publicKey, earlierS, { floorS });
-    }
-    this.#aheadS = Number.isFinite(this.#aheadS) ? this.#aheadS - undoneS : 0;
+  correctFuture(publicKey: PublicKey): void {
+    const { chain, journal, riskDoubleForging, tipCheck } = this.#dependencies;
+    const { params, hasFinality } = chain.rules;
+    const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
+    if (riskDoubleForging || !hasFinality || !isIncomplete(journal, publicKey)) return;
+    const sinceS = Math.max(this.#nowS(), (journal.last(publicKey)?.timestamp ?? 0) + 1);
+    if (heldSinceS <= sinceS + params.blockTimeS) return;
+    const behind = chain.currentSlot() - slotAt(chain.tip.header.timestamp, params);
+    if (behind >= 0 && behind <= NEW_TIP_SLOTS && tipCheck.doubt() === undefined) this.#begin(publicKey, sinceS);
   }
 
   /**
@@ -117,13 +114,13 @@ export class Waits {
     const known = last ?? recalled;
     if (known !== undefined && !isForeign(block, known, chain.rules)) return;
     const isCopy = recalled !== undefined;
-    // A wait that has begun after the block, and after our last header, covers the block already.
-    const isCovered = (heldSinceS ?? 0) > Math.max(timestamp, last?.timestamp ?? 0);
-    if (isCovered && (!isCopy || journal.isCopyFor(generatorPublicKey))) return;
     this.#unnoted.set(generatorPublicKey, block);
-    // The wait must end neither at once nor with our last header, even if the clock is behind.
-    const floorS = Math.max(timestamp, last?.timestamp ?? 0) + 1;
-    this.#begin(generatorPublicKey, Math.max(chain.nowS(), floorS), { isCopy, floorS, foreignS: timestamp });
+    // A wait that has begun after the block, and after our last header, covers the block already.
+    const leastS = Math.max(timestamp, last?.timestamp ?? 0) + 1;
+    const isCovered = (heldSinceS ?? 0) >= leastS && (!isCopy || journal.isCopyFor(generatorPublicKey));
+    if (!isCovered) this.#begin(generatorPublicKey, Math.max(chain.nowS(), leastS), isCopy, timestamp);
+    else if ((journal.foreignS(generatorPublicKey) ?? 0) < timestamp)
+      journal.hold(generatorPublicKey, heldSinceS ?? 0, journal.isCopyFor(generatorPublicKey), timestamp);
     this.#unnoted.delete(generatorPublicKey);
   }
 
@@ -144,16 +141,10 @@ export class Waits {
     if (hasFinality && (journal.heldSinceS(publicKey) ?? 0) < endS) this.#begin(publicKey, endS);
   }
 
-  /** @param options.floorS the earliest begin that a step of the clock may give the wait */
-  #begin(publicKey: PublicKey, sinceS: number, { isCopy = false, floorS = 0, foreignS }: BeginOptions = {}): void {
+  #begin(publicKey: PublicKey, sinceS: number, isCopy = false, foreignS?: number): void {
     const { journal, onBegun } = this.#dependencies;
-    const beforeS = journal.heldSinceS(publicKey) ?? 0;
-    const begun = this.#begunAhead.get(publicKey);
     journal.hold(publicKey, sinceS, isCopy || journal.isCopyFor(publicKey), foreignS);
-    const leastS = Math.max(floorS, begun?.sinceS === beforeS ? begun.floorS : Math.min(beforeS, sinceS));
-    if (this.#aheadS > 0) this.#begunAhead.set(publicKey, { sinceS, floorS: leastS });
-    else this.#begunAhead.delete(publicKey);
-    onBegun(publicKey);
+    onBegun(publicKey, sinceS);
   }
 
   /** The present chain time. A clock that is behind the tip is wrong, so the result is after the tip. */

@@ -123,8 +123,8 @@ export class WatermarkedJournal implements SigningJournal {
     this.#readWatermark(publicKey);
   }
 
-  delegates(): readonly PublicKey[] {
-    return this.#journal.delegates();
+  foreignS(publicKey: PublicKey): number | undefined {
+    return this.#journal.foreignS(publicKey);
   }
 
   hold(publicKey: PublicKey, sinceS: number, isCopy = false, foreignS?: number): void {

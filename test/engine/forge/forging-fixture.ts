@@ -99,7 +99,6 @@ export function setUpForging({
         signed.set(publicKey, header);
       },
       heldSinceS: (publicKey) => held.get(publicKey),
-      delegates: () => [...new Set([...signed.keys(), ...held.keys()])],
       hold: (publicKey, sinceS) => {
         if (isHoldBroken) throw new ProtocolError('JOURNAL_WRITE_FAILED');
         if (journalError !== undefined) throw journalError;

@@ -148,6 +148,10 @@ export class ModelNode {
     }
   }
 
+  clockSetForward(byMs: number): void {
+    this.#guard.clockSetForward([OWN], Math.ceil(byMs / 1000));
+  }
+
   stop(): void {
     this.#journal.close();
   }

@@ -53,6 +53,7 @@ export class Operator {
     else if (act.do === 'stop') this.#world.stop(folder);
     else if (act.do === 'pause') folder.pausedSteps = folder.node === undefined ? 0 : act.halfSlots;
     else if (act.do === 'connect') folder.node?.hear(act.isConnected ? this.#world.network : undefined);
+    else if (act.do === 'clock') this.#world.setClock(folder, act.skewMs);
     else if (act.do === 'copy') this.#copy(folder);
     else if (act.do === 'restore') this.#restore(folder, act);
     else if (act.do === 'bare') this.#bare(folder, this.#world.folders[act.from]!);

@@ -15,6 +15,8 @@ export type Act =
   /** Suspends the process of a node, as if its machine slept. */
   | { readonly do: 'pause'; readonly folder: number; readonly halfSlots: number }
   | { readonly do: 'connect'; readonly folder: number; readonly isConnected: boolean }
+  /** Sets the clock of the machine of a folder. */
+  | { readonly do: 'clock'; readonly folder: number; readonly skewMs: number }
   /** Copies a data folder, and the folder of watermarks of its machine. */
   | { readonly do: 'copy'; readonly folder: number }
   /** Writes a copy into a data folder, over its files (`isOver`) or instead of them. */
@@ -46,16 +48,20 @@ export interface Schedule {
 const SKEW_MS_MAX = 9000;
 const WRITES_MAX = 32;
 
+/** Milliseconds by which a clock is fast, or slow if negative. */
+function drawSkewMs(random: SeededRandom): number {
+  return random.chance(0.5) ? 0 : random.between(-SKEW_MS_MAX, SKEW_MS_MAX);
+}
+
 export function drawSchedule(seed: number): Schedule {
   const random = new SeededRandom(`records ${seed}`);
   const machines = random.between(1, MACHINES_MAX);
-  const skew = (): number => (random.chance(0.5) ? 0 : random.between(-SKEW_MS_MAX, SKEW_MS_MAX));
   const acts: Act[] = [{ do: 'start', folder: 0 }];
   for (let scenes = random.between(5, 14); scenes > 0; scenes -= 1) acts.push(...drawScene(random));
   return {
     generation: random.chance(0.2) ? 2 : 3,
     machineOf: Array.from({ length: FOLDERS_MAX }, (_, folder) => (folder === 0 ? 0 : random.below(machines))),
-    skewMs: Array.from({ length: machines }, skew),
+    skewMs: Array.from({ length: machines }, () => drawSkewMs(random)),
     hasWatermarks: Array.from({ length: machines }, () => random.chance(0.7)),
     acts,
   };
@@ -74,7 +80,8 @@ function drawScene(random: SeededRandom): readonly Act[] {
   if (roll < 20) return [{ do: 'start', folder, ...killed() }, ...waits()];
   if (roll < 25) return [{ do: 'stop', folder }, ...waits(), ...startOf(other)];
   if (roll < 28) return [{ do: 'pause', folder, halfSlots: random.between(2, 16) }, wait()];
-  if (roll < 34) return [{ do: 'connect', folder, isConnected: random.chance(0.5) }, wait()];
+  if (roll < 32) return [{ do: 'connect', folder, isConnected: random.chance(0.5) }, wait()];
+  if (roll < 36) return [{ do: 'clock', folder, skewMs: drawSkewMs(random) }, wait()];
   if (roll < 44) return [{ do: 'copy', folder }, ...waits()];
   if (roll < 60) {
     const [isOver, hasWatermarks] = [random.chance(0.5), random.chance(0.3)];

@@ -21,6 +21,8 @@ const BASE_SLOTS = 40;
 const STEP_MS = (BLOCK_TIME_S * 1000) / 2;
 /** Half slots that a move of the delegate to another machine takes. */
 const STEPS_OF_MOVE = 3;
+/** A running node notices a step of the clock of at least this size (`clock-watch.ts`). */
+const NOTICED_MS = 2000;
 /** An act takes this time, so two commands never have the same second. */
 const ACT_MS = 1100;
 
@@ -131,6 +133,14 @@ export class RecordsWorld {
     if (!isKilled) return;
     for (const file of opened) file.close();
     folder.node = undefined;
+  }
+
+  /** Sets the clock of a machine. The nodes that run on it notice a step of two seconds or more. */
+  setClock({ machine }: Folder, skewMs: number): void {
+    const byMs = skewMs - (this.#skewMs[machine] ?? 0);
+    this.#skewMs = this.#skewMs.map((before, index) => (index === machine ? skewMs : before));
+    if (byMs < NOTICED_MS) return;
+    for (const folder of this.folders) if (folder.machine === machine) folder.node?.clockSetForward(byMs);
   }
 
   stop(folder: Folder): void {
