@@ -14,6 +14,7 @@ import { slotAt, slotStartS } from '../../protocol/slots.ts';
 import type { PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import { NewestBlocks, type Newest } from './newest-blocks.ts';
+import { isFirstTurn } from './first-turn.ts';
 import { isOfChain } from './recalled-header.ts';
 import type { TipCheck } from './tip-check.ts';
 import { isForeign, isIncomplete, Waits } from './waits.ts';
@@ -171,7 +172,7 @@ export class DoubleForgingGuard {
       this.#leaveUnused(publicKey, slot, waiting);
       return { granted: false, ...waiting };
     }
-    const over = this.#handOver(publicKey);
+    const over = this.#handOver(publicKey, slot);
     if (over?.ready === false) return { granted: false, ...this.#handOverWaiting(publicKey, over) };
     if (over !== undefined) return { granted: true, previouslyForged: over.previouslyForged };
     const { journal, riskDoubleForging } = this.#dependencies;
@@ -189,7 +190,7 @@ export class DoubleForgingGuard {
     this.#watchedSlots.set(publicKey, slot);
     // After a block of another node, a node with the original of a copied record leaves the same slot unused.
     if (code === 'FORGING_ELSEWHERE') this.#watchedAfterHandOver.delete(publicKey);
-    else if (waiting !== SEARCHING && this.#handOver(publicKey)?.ready !== false)
+    else if (waiting !== SEARCHING && this.#handOver(publicKey, slot)?.ready !== false)
       this.#watchedAfterHandOver.set(publicKey, slot);
     const recalled = this.#dependencies.journal.recalled(publicKey);
     if (recalled !== undefined) this.#watchedRecalls.set(publicKey, { slot, blockId: recalled.last.blockId });
@@ -381,7 +382,7 @@ export class DoubleForgingGuard {
     return { code: 'FORGING_ELSEWHERE', reason, ...until };
   }
 
-  #handOver(publicKey: PublicKey) {
+  #handOver(publicKey: PublicKey, slot = this.#dependencies.chain.currentSlot()) {
     const { chain, journal, riskDoubleForging } = this.#dependencies;
     if (riskDoubleForging) return undefined;
     const last = journal.last(publicKey);
@@ -390,8 +391,22 @@ export class DoubleForgingGuard {
     // therefore returns undefined.
     if (foreign === 'unknown') return undefined;
     if (foreign === undefined && !isIncomplete(journal, publicKey)) return undefined;
-    const sinceS = Math.max(journal.heldSinceS(publicKey) ?? 0, foreign === undefined ? 0 : foreign.timestamp + 1);
+    const isFirst = foreign === undefined && this.#isFirstTurn(publicKey, slot);
+    const heldSinceS = isFirst ? journal.firstHeldS(publicKey) : journal.heldSinceS(publicKey);
+    const sinceS = Math.max(heldSinceS ?? 0, foreign === undefined ? 0 : foreign.timestamp + 1);
     return chain.rules.handOver(chain.state, chain.tip.header, { publicKey, sinceS, last, nowS: chain.nowS() });
+  }
+
+  /**
+   * Whether neither the chain nor a record shows a signature, and the delegate has had no slot in which it could sign. The
+   * wait of such a delegate counts from its first enabling on this node, and not from the last one.
+   */
+  #isFirstTurn(publicKey: PublicKey, slot: number): boolean {
+    const { chain, journal } = this.#dependencies;
+    const { rules, state, tip } = chain;
+    const isUnknown = journal.last(publicKey) === undefined && journal.outside(publicKey) !== 'later';
+    if (!isUnknown || journal.isCopyFor(publicKey) || journal.foreignS(publicKey) !== undefined) return false;
+    return isFirstTurn(state, tip.header, rules, { publicKey, slot });
   }
 
   #handOverWaiting(publicKey: PublicKey, { reason, untilS }: { readonly reason: string; readonly untilS?: number }) {

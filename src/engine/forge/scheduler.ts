@@ -129,7 +129,8 @@ export class ForgingScheduler {
    */
   enable(keyPair: KeyPair): void {
     const publicKey = hexOf(keyPair.publicKey);
-    this.#guard.hold(publicKey);
+    // A further call for an enabled delegate must not begin its wait again.
+    if (!this.#keys.has(publicKey)) this.#guard.hold(publicKey);
     this.#keys.set(publicKey, keyPair);
     this.#logSwitch(publicKey, true);
     const waiting = this.waiting(publicKey);

@@ -29,7 +29,7 @@ export interface WaitsDependencies {
 export type ForeignBlock = Pick<BlockHeader, 'id' | 'height' | 'generatorPublicKey' | 'timestamp'>;
 
 const GENESIS_HEIGHT = 1;
-/** If the tip is at most this number of slots older than the current slot, the clock is right. */
+/** A clock is right if the tip is current (`TipCheck.doubt`), and at most this number of slots old by this clock. */
 const NEW_TIP_SLOTS = 2;
 
 /** The methods throw a ProtocolError if a write of the journal fails. */
@@ -43,23 +43,16 @@ export class Waits {
   }
 
   /**
-   * Call when a delegate is enabled. If the record of the delegate is incomplete, its wait begins now. On a young chain
-   * of generation 3, an earlier begin stays, because no block would become final if a third of all delegates waited:
-   * the node may start again before the first slot of the delegate.
+   * Call when a delegate is enabled. If the record of the delegate is incomplete, its wait begins now: another node may
+   * have signed until now, even if the delegate was enabled on this node before.
    */
   begin(publicKey: PublicKey): void {
     const { chain, journal } = this.#dependencies;
-    const { rules, state } = chain;
     const heldSinceS = journal.heldSinceS(publicKey);
-    if (!isIncomplete(journal, publicKey)) return;
-    if (heldSinceS === undefined) {
-      this.#begin(publicKey, this.#nowS());
-      return;
-    }
-    const isYoung = rules.hasFinality && rules.finalizedHeight(state) <= GENESIS_HEIGHT;
-    if (!rules.hasFinality || (isYoung && !journal.isCopyFor(publicKey))) return;
+    // Generation 2 has no hand-over, and only needs to know that the record is incomplete.
+    if (!isIncomplete(journal, publicKey) || (heldSinceS !== undefined && !chain.rules.hasFinality)) return;
     const nowS = Math.max(this.#nowS(), (journal.last(publicKey)?.timestamp ?? 0) + 1);
-    if (nowS > heldSinceS) this.#begin(publicKey, nowS);
+    if (nowS > (heldSinceS ?? 0)) this.#begin(publicKey, nowS);
   }
 
   /**
@@ -103,7 +96,7 @@ export class Waits {
    * If the write fails, `noteAgain` repeats it.
    */
   noteForeign(block: ForeignBlock): void {
-    const { chain, journal, riskDoubleForging } = this.#dependencies;
+    const { chain, journal, riskDoubleForging, tipCheck } = this.#dependencies;
     if (riskDoubleForging || !chain.rules.hasFinality) return;
     const { generatorPublicKey, timestamp } = block;
     const heldSinceS = journal.heldSinceS(generatorPublicKey);
@@ -119,7 +112,8 @@ export class Waits {
     const leastS = Math.max(timestamp, last?.timestamp ?? 0) + 1;
     const isCovered = (heldSinceS ?? 0) >= leastS && (!isCopy || journal.isCopyFor(generatorPublicKey));
     if (!isCovered) this.#begin(generatorPublicKey, Math.max(chain.nowS(), leastS), isCopy, timestamp);
-    else if ((journal.foreignS(generatorPublicKey) ?? 0) < timestamp)
+    // During a sync, the old blocks of a delegate would cause a write each. The next decision notes the newest one.
+    else if (tipCheck.doubt() === undefined && (journal.foreignS(generatorPublicKey) ?? 0) < timestamp)
       journal.hold(generatorPublicKey, heldSinceS ?? 0, journal.isCopyFor(generatorPublicKey), timestamp);
     this.#unnoted.delete(generatorPublicKey);
   }

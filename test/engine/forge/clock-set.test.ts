@@ -1,5 +1,6 @@
 import test from 'ava';
 import { ProtocolError } from '../../../src/primitives/errors.ts';
+import { publicKeyOf } from '../../support/chain-maker.ts';
 import { setUpForging, type LoggedEvent } from './forging-fixture.ts';
 
 const of = (logged: readonly LoggedEvent[], ...codes: readonly string[]): readonly LoggedEvent[] =>
@@ -156,6 +157,20 @@ test('after the clock was set forward, the waits that began by the wrong clock b
   await its.pass(2);
   await its.scheduler.stop();
   for (const sinceS of its.held.values()) t.true(sinceS > its.nowS() - 30 && sinceS > Math.max(...before), `${sinceS}`);
+});
+
+test('enabling a delegate that is enabled already does not begin its wait again', async (t) => {
+  const its = setUpForging({ riskDoubleForging: false });
+  const before = new Map(its.held);
+  its.scheduler.start();
+  await its.pass(2);
+  const [first, second] = its.own;
+  its.scheduler.enable(first!);
+  its.scheduler.disable(publicKeyOf(second!));
+  its.scheduler.enable(second!);
+  await its.scheduler.stop();
+  t.is(its.held.get(publicKeyOf(first!)), before.get(publicKeyOf(first!)));
+  t.true((its.held.get(publicKeyOf(second!)) ?? 0) > (before.get(publicKeyOf(second!)) ?? 0));
 });
 
 test('a step of the clock between the enabling of the delegates and the start is noticed', async (t) => {

@@ -128,6 +128,8 @@ export function setUpForging({
   return {
     logged,
     chain,
+    /** The enabled delegates. */
+    own,
     scheduler,
     currentSlot,
     nowMs: () => clock.nowMs(),

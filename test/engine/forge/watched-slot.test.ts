@@ -317,7 +317,6 @@ function guardWithWaits() {
     ...{
       isTipNewest: false,
       isBroken: false,
-      isOld: false,
       doubt: undefined as { readonly reason: string } | undefined,
     },
   };
@@ -325,7 +324,7 @@ function guardWithWaits() {
   const guard = new DoubleForgingGuard({
     chain: {
       ...{ state: store, tip: { header: first }, currentSlot: () => now.slot, nowS: () => now.s },
-      rules: { ...rules, finalizedHeight: (state) => (now.isOld ? first.height : rules.finalizedHeight(state)) },
+      rules,
     },
     journal: {
       ...NO_JOURNAL,
@@ -371,16 +370,12 @@ test('a wait begins after the tip, and again after the clock was set forward', (
   t.is(held.length, 2, 'the record is complete');
 });
 
-test('a wait begins again when its delegate is enabled, except on a young chain', (t) => {
+test('a wait begins again when its delegate is enabled', (t) => {
   const { guard, held, now, first } = guardWithWaits();
   now.s = first.timestamp + 100;
-  held.push([5, false]);
-  guard.hold('a');
-  t.is(held.length, 1, 'nothing is final yet, and the node may start again before the first slot of the delegate');
   held.push([5, true]);
   guard.hold('a');
-  t.deepEqual(held.splice(2), [[now.s, true]], 'another node may have the original of the record');
-  now.isOld = true;
+  t.deepEqual(held.splice(1), [[now.s, true]]);
   for (const [heldSinceS, lastS, nowS, expected] of [
     [5, 4, now.s, now.s],
     // The clock is behind the header, or behind the tip.
@@ -398,6 +393,44 @@ test('a wait begins again when its delegate is enabled, except on a young chain'
     t.deepEqual(held.slice(1), expected === undefined ? [] : [[expected, false]]);
     now.s = first.timestamp + 100;
   }
+});
+
+test('the wait of a delegate before its first turn counts from its first enabling', (t) => {
+  const { rules, params, store, first: tip, network } = chainOfTwo(3);
+  const forgers = rules.forgers(store, tip.height + 1);
+  const tipSlot = slotAt(tip.timestamp, params);
+  const publicKey = forgers[(tipSlot + 9) % forgers.length] ?? '';
+  t.true(network.delegates.some((each) => publicKeyOf(each) === publicKey));
+  const now = { slot: tipSlot + 9, firstHeldS: 1 as number | undefined, foreignS: undefined as number | undefined };
+  const setUp = { isCopy: false, outside: 'unknown' as 'unknown' | 'later' };
+  const guard = new DoubleForgingGuard({
+    chain: {
+      ...{ rules, state: store, tip: { header: tip } },
+      ...{ currentSlot: () => now.slot, nowS: () => now.slot * params.blockTimeS },
+    },
+    journal: {
+      ...NO_JOURNAL,
+      ...{ heldSinceS: () => (tipSlot + 8) * params.blockTimeS, firstHeldS: () => now.firstHeldS },
+      ...{ foreignS: () => now.foreignS, isCopyFor: () => setUp.isCopy, outside: () => setUp.outside },
+    },
+    tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true, hasAllDelegates: () => false },
+    riskDoubleForging: false,
+  });
+  const code = (): string => codeOf(guard.clearance(publicKey, now.slot));
+  t.is(code(), 'granted');
+  now.firstHeldS = (tipSlot + 7) * params.blockTimeS;
+  t.is(code(), 'FORGING_HAND_OVER', 'the network may have begun before it was enabled here');
+  now.firstHeldS = 1;
+  now.foreignS = 5;
+  t.is(code(), 'FORGING_HAND_OVER');
+  now.foreignS = undefined;
+  setUp.isCopy = true;
+  t.not(code(), 'granted');
+  Object.assign(setUp, { isCopy: false, outside: 'later' });
+  t.is(code(), 'FORGING_HAND_OVER');
+  setUp.outside = 'unknown';
+  now.slot += forgers.length;
+  t.is(code(), 'FORGING_HAND_OVER', 'it had a slot before, which another node may have used');
 });
 
 test('a wait in the future begins again in a slot in which the tip is new', (t) => {
@@ -445,6 +478,9 @@ test('a block that a wait covers is noted without a new begin', (t) => {
   guard.waits.noteForeign({ ...block, id: 'j', timestamp: block.timestamp - 10 });
   t.deepEqual(held.splice(1), [[first.timestamp + 400, true]]);
   t.deepEqual(noted, [block.timestamp]);
+  now.doubt = { reason: 'the node syncs' };
+  guard.waits.noteForeign({ ...block, timestamp: block.timestamp + 10 });
+  t.deepEqual(noted, [block.timestamp], 'the next decision notes the newest of many old blocks');
 });
 
 test('the wait after the block of another node begins after our last header, even if that header is in the future', (t) => {
@@ -545,12 +581,13 @@ for (const generation of [2, 3] as const)
   });
 
 test('the block of another node from before the start is noted, and after a failed write before the next decision', (t) => {
-  const { guard, held, now, first } = guardWithWaits();
+  const { guard, held, noted, now, first } = guardWithWaits();
   const { generatorPublicKey } = first;
   held.push([1, false]);
   now.s = first.timestamp + 7;
   guard.hold(generatorPublicKey);
-  t.deepEqual(held.splice(1), [[now.s, false]]);
+  t.deepEqual(held.splice(1).at(-1), [now.s, false]);
+  t.deepEqual(noted, [first.timestamp]);
   now.isBroken = true;
   const later = { ...first, id: 'k', timestamp: first.timestamp + 3 };
   t.throws(() => guard.waits.noteForeign(later), { code: 'JOURNAL_WRITE_FAILED' });

@@ -54,6 +54,7 @@ export class HeaderChain {
     this.state = {
       header: (height: number) => (height <= tip.height ? headers[height - 1] : undefined),
       bftState: () => bytes,
+      account: () => ({ producedBlocks: 1, missedBlocks: 0 }),
     } as unknown as StateReader;
   }
 
