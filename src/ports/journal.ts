@@ -91,8 +91,8 @@ export interface SigningJournal {
    */
   hold(publicKey: PublicKey, sinceS: number, isCopy?: boolean, foreignS?: number): void;
   /**
-   * Returns the timestamp of the newest block that another node signed for the delegate after the header from `last`,
-   * as far as `hold` has stored it; undefined if there is none.
+   * Returns the timestamp of the newest block that another node signed for the delegate since the header from `last`
+   * was signed, as far as `hold` has stored it; undefined if there is none.
    */
   foreignS(publicKey: PublicKey): number | undefined;
   close(): void;

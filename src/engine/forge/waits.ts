@@ -43,7 +43,7 @@ export class Waits {
   }
 
   /**
-   * Call when a delegate is enabled. If the record of the delegate is incomplete, its wait begins now: another node may
+   * Call when a delegate is enabled that was not enabled before. If the record of the delegate is incomplete, its wait begins now: another node may
    * have signed until now, even if the delegate was enabled on this node before.
    */
   begin(publicKey: PublicKey): void {
