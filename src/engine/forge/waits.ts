@@ -43,8 +43,8 @@ export class Waits {
   }
 
   /**
-   * Call when a delegate is enabled that was not enabled before. If the record of the delegate is incomplete, its wait begins now: another node may
-   * have signed until now, even if the delegate was enabled on this node before.
+   * Call when a delegate is enabled that was not enabled before. If the record of the delegate is incomplete, its wait
+   * begins now: another node may have signed until now, even if the delegate was enabled on this node earlier.
    */
   begin(publicKey: PublicKey): void {
     const { chain, journal } = this.#dependencies;
