@@ -396,11 +396,17 @@ test('a wait begins again when its delegate is enabled', (t) => {
 });
 
 test('the wait of a delegate before its first turn counts from its first enabling', (t) => {
-  const { rules, params, store, first: tip, network } = chainOfTwo(3);
-  const forgers = rules.forgers(store, tip.height + 1);
+  const { maker, rules: base, params, store, network } = chainOfTwo(3);
+  for (let height = 3; height <= 104; height += 1) {
+    const block = maker.forge();
+    commitBlocks(store, base, { blocks: [block] }, { nowS: block.timestamp, verify: () => true });
+  }
+  const tip = maker.tip;
   const tipSlot = slotAt(tip.timestamp, params);
-  const publicKey = forgers[(tipSlot + 9) % forgers.length] ?? '';
-  t.true(network.delegates.some((each) => publicKeyOf(each) === publicKey));
+  const publicKey = publicKeyOf(network.accounts[0]!);
+  const forgers = [...base.forgers(store, tip.height + 1)];
+  forgers[(tipSlot + 9) % forgers.length] = publicKey;
+  const rules: Rules = { ...base, forgers: () => forgers, finalizedHeight: () => 50 };
   const now = { slot: tipSlot + 9, firstHeldS: 1 as number | undefined, foreignS: undefined as number | undefined };
   const setUp = { isCopy: false, outside: 'unknown' as 'unknown' | 'later' };
   const guard = new DoubleForgingGuard({
