@@ -62,6 +62,13 @@ test('before a forged block is final, no turn counts as the first one', (t) => {
   t.false(chainOf({ height: 20, finalizedHeight: 1 }).firstTurn(2, 1));
 });
 
+test('while the list of the round is not final, no turn counts as the first one', (t) => {
+  // The list of round 4 was frozen at the end of round 1.
+  const height = 3 * ROUND + 5;
+  t.false(chainOf({ height, finalizedHeight: ROUND - 1 }).firstTurn(2, 1));
+  t.true(chainOf({ height, finalizedHeight: ROUND }).firstTurn(2, 1));
+});
+
 test('an account that no round has listed has had no turn, a delegate of a round had one, and an unknown account may have', (t) => {
   const { maker, isFirst } = chainOf({ height: ROUND + 5 });
   t.true(isFirst(publicKeyOf(maker.network.accounts[0]!)));
