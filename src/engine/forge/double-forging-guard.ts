@@ -406,6 +406,8 @@ export class DoubleForgingGuard {
     const { rules, state, tip } = chain;
     const isUnknown = journal.last(publicKey) === undefined && journal.outside(publicKey) !== 'later';
     if (!isUnknown || journal.isCopyFor(publicKey) || journal.foreignS(publicKey) !== undefined) return false;
+    // If the waits of a young network began again with each restart, its nodes would wait for many slots at its start.
+    if (rules.finalizedHeight(state) <= GENESIS_HEIGHT) return true;
     return isFirstTurn(state, tip.header, rules, { publicKey, slot });
   }
 
