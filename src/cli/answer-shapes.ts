@@ -30,7 +30,11 @@ const timeMs = that(
   'a time in milliseconds',
   (value) => Number.isFinite(value) && Math.abs(Number(value)) <= TIME_MS_MAX,
 );
-const amount = that('a string of digits', (value) => typeof value === 'string' && /^[0-9]{1,30}$/.test(value));
+/** A balance can be below zero: the account that forged the genesis block paid out the supply. */
+export const balance = that(
+  'a whole number as a string',
+  (value) => typeof value === 'string' && /^-?[0-9]{1,30}$/.test(value),
+);
 const scalar = that('a string, a number or true or false', (value) =>
   ['string', 'number', 'boolean'].includes(typeof value),
 );
@@ -203,7 +207,7 @@ const ENDPOINTS: Readonly<Record<string, Shape>> = {
   ),
   blocks: listOf(members({ height: uint32, id: optional(text), timestamp: optional(uint32) })),
   peers: list,
-  accounts: listOf(members({ balance: amount, secondPublicKey: optional(text) })),
+  accounts: listOf(members({ balance, secondPublicKey: optional(text) })),
   transactions: listOf(members({ height: uint32 })),
 };
 

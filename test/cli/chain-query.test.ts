@@ -200,6 +200,44 @@ test.serial('delegates are listed by rank, and pool transactions by what they wa
   t.regex(lines[2] ?? '', /^18 +for signatures of its group, has 1 +0\.1 LSK /);
 });
 
+test.serial(
+  'a lisk-sdk node of generation 3, which sends no ranks and another name of the votes, is shown',
+  async (t) => {
+    const { rank: _rank, vote, ...members } = DELEGATE;
+    const sent = { ...members, voteWeight: vote };
+    const { account: _account, ...delegate } = sent;
+    const node = await nodeAnswering(
+      t,
+      {
+        ...CONSTANTS,
+        '/api/delegates?limit=101&offset=0': { data: [sent] },
+        '/api/blocks?limit=1': { data: [BLOCK] },
+        [`/api/delegates?publicKey=${KEY}`]: { data: [sent] },
+        '/api/transactions?blockId=123&limit=100': { data: [] },
+        '/api/accounts?address=9L': { data: [{ address: '9L', publicKey: KEY, balance: '1', delegate }] },
+        '/api/transactions?senderIdOrRecipientId=9L&sort=timestamp:desc&limit=10': { data: [] },
+        '/api/accounts/9L/multisignature_groups': { data: [] },
+      },
+      ['/api/delegates?sort=rank:asc&limit=101&offset=0'],
+    );
+    const listed = await runCli(['delegates', '--node', node]);
+    t.is(listed.stderr, '');
+    t.regex(listed.stdout, /^ +- {2}smith +9L +99000000 LSK +5 +1 +83\.33 %\n$/m);
+    t.regex((await runCli(['block', 'latest', '--node', node])).stdout, /^forged by {7}smith, /m);
+    const account = await runCli(['account', '9L', '--node', node]);
+    t.regex(account.stdout, /^delegate {8}smith\nvotes {11}99000000 LSK$/m, account.stderr);
+  },
+);
+
+test.serial('the account that paid out the supply has a balance below zero', async (t) => {
+  const node = await nodeAnswering(t, {
+    '/api/accounts?address=1L': { data: [{ address: '1L', publicKey: KEY, balance: '-10000000000000000' }] },
+    '/api/transactions?senderIdOrRecipientId=1L&sort=timestamp:desc&limit=10': { data: [] },
+  });
+  const { stdout, stderr } = await runCli(['account', '1L', '--node', node]);
+  t.regex(stdout, /^balance {9}-100000000 LSK$/m, stderr);
+});
+
 test.serial('a transaction that moves through the queues into a block during the requests is found', async (t) => {
   const { id } = TRANSFER;
   let places: string[] = [];

@@ -3,7 +3,7 @@
  * members that commands read.
  */
 
-import { listOf, members, optional, text, uint32, type Shape } from '../answer-shapes.ts';
+import { balance, listOf, members, optional, text, uint32, type Shape } from '../answer-shapes.ts';
 
 export interface BlockJson {
   readonly id: string;
@@ -39,10 +39,15 @@ export interface TransactionJson {
 
 export interface DelegateJson {
   readonly username: string;
-  /** Null for a delegate of generation 2 before the end of the round in which the delegate registered. */
-  readonly rank: number | null;
-  /** Weight of the votes in beddows. */
-  readonly vote: string;
+  /**
+   * Null for a delegate of generation 2 before the end of the round in which the delegate registered. A lisk-sdk node of
+   * generation 3 sends no rank.
+   */
+  readonly rank?: number | null;
+  /** Weight of the votes in beddows, as nodes of generation 2 name it. A Bloomery node sends both names. */
+  readonly vote?: string;
+  /** The name of `vote` in generation 3. */
+  readonly voteWeight?: string;
   readonly producedBlocks: number;
   readonly missedBlocks: number;
   /** Percentage of `producedBlocks` in the sum of `producedBlocks` and `missedBlocks`, from 0 to 100. */
@@ -50,10 +55,16 @@ export interface DelegateJson {
   readonly account: { readonly address: string };
 }
 
+/** Returns the weight of the votes for a delegate, as decimal digits in beddows; 0 if the node sent none. */
+export function votesOf({ vote, voteWeight }: Pick<DelegateJson, 'vote' | 'voteWeight'>): string {
+  return vote ?? voteWeight ?? '0';
+}
+
 export interface AccountJson {
   readonly address: string;
   /** Empty or null before the account has sent a transaction. */
   readonly publicKey?: string | null;
+  /** Decimal digits, with a minus sign for the account that forged the genesis block. */
   readonly balance: string;
   readonly secondPublicKey?: string | null;
   readonly delegate?: Omit<DelegateJson, 'account'> | null;
@@ -79,12 +90,13 @@ const amount: Shape = (value) =>
 const percent: Shape = (value) => (Number.isFinite(value) ? undefined : ' must be a number');
 const textOrNothing: Shape = (value) => (value === null ? undefined : optional(text)(value));
 
-const rankOrNull: Shape = (value) => (value === null ? undefined : uint32(value));
+const rankOrNothing: Shape = (value) => (value === null ? undefined : optional(uint32)(value));
 
 const DELEGATE = {
   username: text,
-  rank: rankOrNull,
-  vote: amount,
+  rank: rankOrNothing,
+  vote: optional(amount),
+  voteWeight: optional(amount),
   producedBlocks: uint32,
   missedBlocks: uint32,
   productivity: percent,
@@ -127,7 +139,7 @@ export const ACCOUNTS = listOf(
   members({
     address,
     publicKey: textOrNothing,
-    balance: amount,
+    balance,
     secondPublicKey: textOrNothing,
     delegate: nothing,
   }),

@@ -1,12 +1,14 @@
 /** `bloomery account`: shows an account of a chain with its multisignature group and its latest transactions. */
 
 import { addressFault } from '../../crypto/keys.ts';
+import { lskText } from '../../primitives/amount.ts';
 import { isCanonicalHex } from '../../primitives/bytes.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import {
   ACCOUNTS,
   DELEGATES,
   TRANSACTIONS,
+  votesOf,
   type AccountJson,
   type DelegateJson,
   type GroupJson,
@@ -44,7 +46,7 @@ async function showAccount(source: Source, which: string, flags: QueryFlags): Pr
   printLines([
     ...rowLines([
       ['account', address],
-      ['balance', lsk(balance)],
+      ['balance', `${lskText(BigInt(balance))} LSK`],
       ['public key', isSet(publicKey) ? publicKey : 'unknown: it has sent nothing yet'],
       ...(isSet(secondPublicKey) ? [['second key', secondPublicKey] as const] : []),
       ...(group === undefined ? [] : groupRows(group)),
@@ -106,12 +108,18 @@ function groupRows({ min, members }: GroupJson): readonly Row[] {
   ];
 }
 
-function delegateRows({ username, rank, vote, producedBlocks, missedBlocks, productivity }: Delegate): readonly Row[] {
+function delegateRows(delegate: Delegate): readonly Row[] {
+  const { username, producedBlocks, missedBlocks, productivity } = delegate;
   return [
-    ['delegate', rank === null ? `${username}, not ranked before the next round` : `${username}, rank ${rank}`],
-    ['votes', lsk(vote)],
+    ['delegate', `${username}${rankText(delegate)}`],
+    ['votes', lsk(votesOf(delegate))],
     ['blocks', `${producedBlocks} forged, ${missedBlocks} missed, productivity ${productivity} %`],
   ];
+}
+
+function rankText({ rank }: Delegate): string {
+  if (rank === undefined) return '';
+  return rank === null ? ', not ranked before the next round' : `, rank ${rank}`;
 }
 
 type Delegate = NonNullable<AccountJson['delegate']>;

@@ -1,27 +1,39 @@
 /** `bloomery delegates`: lists delegates of a chain by rank. */
 
-import { DELEGATES, type DelegateJson } from '../chain-query/shapes.ts';
-import { askSource } from '../chain-query/chain-source.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
+import { DELEGATES, votesOf, type DelegateJson } from '../chain-query/shapes.ts';
+import { askSource, type Source } from '../chain-query/chain-source.ts';
 import { lsk } from '../chain-query/format-rows.ts';
 import type { ListFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 import { tableLines, type Column } from '../table.ts';
 
+const BAD_REQUEST = 400;
+
 /** @throws ProtocolError in the same cases as `askSource` and `Source.ask` */
 export async function delegates(flags: ListFlags): Promise<void> {
   const { limit, offset, json } = flags;
-  const path = `delegates?sort=rank:asc&limit=${limit}&offset=${offset}`;
-  const all = await askSource(flags, (source) => source.ask<readonly DelegateJson[]>(path, DELEGATES));
+  const all = await askSource(flags, (source) => byRank(source, `limit=${limit}&offset=${offset}`));
   if (json === true) printJson({ delegates: all });
   else printLines(tableLines(COLUMNS, all));
 }
 
+/** A lisk-sdk node of generation 3 has no ranks, and refuses to sort by them. It sorts by votes if no order is given. */
+async function byRank(source: Source, page: string): Promise<readonly DelegateJson[]> {
+  try {
+    return await source.ask(`delegates?sort=rank:asc&${page}`, DELEGATES);
+  } catch (error) {
+    const isRefused = error instanceof ProtocolError && error.data['status'] === BAD_REQUEST;
+    if (!isRefused) throw error;
+    return source.ask(`delegates?${page}`, DELEGATES);
+  }
+}
+
 const COLUMNS: readonly Column<DelegateJson>[] = [
-  // A delegate of generation 2 has no rank before the end of the round in which the delegate registered.
-  { heading: 'rank', of: ({ rank }) => (rank === null ? '-' : String(rank)), isNumber: true },
+  { heading: 'rank', of: ({ rank }) => String(rank ?? '-'), isNumber: true },
   { heading: 'delegate', of: ({ username }) => username },
   { heading: 'address', of: ({ account }) => account.address },
-  { heading: 'votes', of: ({ vote }) => lsk(vote), isNumber: true },
+  { heading: 'votes', of: (each) => lsk(votesOf(each)), isNumber: true },
   { heading: 'forged', of: ({ producedBlocks }) => String(producedBlocks), isNumber: true },
   { heading: 'missed', of: ({ missedBlocks }) => String(missedBlocks), isNumber: true },
   { heading: 'productivity', of: ({ productivity }) => `${productivity} %`, isNumber: true },
