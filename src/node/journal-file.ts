@@ -236,10 +236,6 @@ class FileJournal implements JournalFile {
     this.#write(holdEntry(publicKey, sinceS, isCopy, foreignS));
   }
 
-  firstHeldS(publicKey: PublicKey): number | undefined {
-    return this.#known.get(publicKey)?.firstHeldS;
-  }
-
   foreignS(publicKey: PublicKey): number | undefined {
     return this.#known.get(publicKey)?.foreignS;
   }

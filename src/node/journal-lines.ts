@@ -33,8 +33,6 @@ export interface Known {
    * earlier versions do not say so.
    */
   readonly isCopy?: boolean;
-  /** The first `heldSinceS` of a delegate without a header. Later values of `heldSinceS` do not change it. */
-  readonly firstHeldS?: number;
   /**
    * Timestamp of the newest block that another node signed for the delegate after `last`, as far as this node has noted
    * such blocks (`Waits.noteForeign`).
@@ -65,8 +63,6 @@ export type DelegateEntry =
       readonly heldSinceS: number;
       readonly isCopy?: boolean;
       readonly foreignS?: number;
-      /** Only in a journal that was rewritten: the line with the first wait is gone. */
-      readonly firstHeldS?: number;
     }
   /** `NOT_MOVED` instead of a time says that the delegate has returned. */
   | ({ readonly delegate: PublicKey; readonly movedAtS: number } & FromOutside)
@@ -85,9 +81,7 @@ export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void 
   if ('heldSinceS' in entry) {
     const { heldSinceS, isCopy, foreignS = before.foreignS } = entry;
     const { isCopy: _, foreignS: __, ...rest } = before;
-    const isFirst = before.last === undefined && before.outside?.last === undefined;
-    const firstHeldS = entry.firstHeldS ?? before.firstHeldS ?? (isFirst ? heldSinceS : undefined);
-    known.set(entry.delegate, { ...rest, heldSinceS, ...definedOf({ isCopy, foreignS, firstHeldS }) });
+    known.set(entry.delegate, { ...rest, heldSinceS, ...definedOf({ isCopy, foreignS }) });
   } else if ('firstBlockId' in entry) known.set(entry.delegate, { ...before, firstBlockId: entry.firstBlockId });
   else if (entry.isOutside === true) known.set(entry.delegate, { ...before, outside: outsideWith(before, entry) });
   else {
@@ -99,7 +93,7 @@ export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void 
       known.set(entry.delegate, { ...rest, ...header, ...move });
     } else {
       const { delegate, isOutside: __, ...last } = entry;
-      const { foreignS = 0, firstHeldS: ___, ...kept } = rest;
+      const { foreignS = 0, ...kept } = rest;
       known.set(delegate, { ...kept, last, ...(foreignS > last.timestamp ? { foreignS } : {}) });
     }
   }
@@ -117,13 +111,11 @@ function outsideWith(
 
 /** Returns the shortest list of lines from which `learn` makes the given object `known`. */
 export function entriesOf(delegate: PublicKey, known: Known): readonly DelegateEntry[] {
-  const { last, heldSinceS, isCopy, foreignS, firstHeldS, movedAtS, outside, firstBlockId } = known;
+  const { last, heldSinceS, isCopy, foreignS, movedAtS, outside, firstBlockId } = known;
   return [
     ...(firstBlockId === undefined ? [] : [{ delegate, firstBlockId }]),
     ...(last === undefined ? [] : [entryWith(delegate, last)]),
-    ...(heldSinceS === undefined
-      ? []
-      : [{ ...holdEntry(delegate, heldSinceS, isCopy, foreignS), ...definedOf({ firstHeldS }) }]),
+    ...(heldSinceS === undefined ? [] : [holdEntry(delegate, heldSinceS, isCopy, foreignS)]),
     ...(movedAtS === undefined ? [] : [{ delegate, movedAtS }]),
     ...(outside === undefined ? [] : outsideEntriesOf(delegate, outside)),
   ];
@@ -150,9 +142,10 @@ export function holdEntry(
 }
 
 /** Returns the members that are not undefined. */
-function definedOf(
-  members: Partial<Record<'isCopy', boolean | undefined> & Record<'foreignS' | 'firstHeldS', number | undefined>>,
-): { readonly isCopy?: boolean; readonly foreignS?: number; readonly firstHeldS?: number } {
+function definedOf(members: Partial<Record<'isCopy', boolean | undefined> & Record<'foreignS', number | undefined>>): {
+  readonly isCopy?: boolean;
+  readonly foreignS?: number;
+} {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 

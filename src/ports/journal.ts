@@ -42,11 +42,6 @@ export interface SigningJournal {
    */
   heldSinceS(publicKey: PublicKey): number | undefined;
   /**
-   * Returns the first time that `hold` has stored for a delegate without a header: the chain time in whole seconds at
-   * which the delegate was first enabled on this node. Undefined if the journal has no such time.
-   */
-  firstHeldS(publicKey: PublicKey): number | undefined;
-  /**
    * Whether the record of the delegate is incomplete because it comes from a copy: the journal was copied or restored,
    * an imported record was a copy, or the watermark of a delegate without a header is a copy, says that the delegate was
    * handed over, or is older than a block of another node. Another node may then have the original, and may sign the

@@ -93,7 +93,7 @@ const orders = new WeakMap<readonly PublicKey[], { readonly round: number; reado
  *   `listIndexOf`)
  */
 export function forgingOrder(
-  state: StateReader,
+  state: Pick<StateReader, 'roundList'>,
   height: number,
   offset: number,
   params: RoundLength,

@@ -8,14 +8,12 @@ export class MemorySigningJournal implements FolderJournal {
   readonly isCopied = false;
   readonly #last = new Map<PublicKey, SignedHeader>();
   readonly #heldSinceS = new Map<PublicKey, number>();
-  readonly #firstHeldS = new Map<PublicKey, number>();
   readonly #copies = new Set<PublicKey>();
 
   copy(): MemorySigningJournal {
     const copy = new MemorySigningJournal();
     for (const [publicKey, header] of this.#last) copy.#last.set(publicKey, header);
     for (const [publicKey, sinceS] of this.#heldSinceS) copy.#heldSinceS.set(publicKey, sinceS);
-    for (const [publicKey, sinceS] of this.#firstHeldS) copy.#firstHeldS.set(publicKey, sinceS);
     for (const publicKey of this.#copies) copy.#copies.add(publicKey);
     return copy;
   }
@@ -34,10 +32,6 @@ export class MemorySigningJournal implements FolderJournal {
 
   movedAtS(): undefined {
     return undefined;
-  }
-
-  firstHeldS(publicKey: PublicKey): number | undefined {
-    return this.#firstHeldS.get(publicKey);
   }
 
   foreignS(): undefined {
@@ -63,7 +57,6 @@ export class MemorySigningJournal implements FolderJournal {
 
   hold(publicKey: PublicKey, sinceS: number, isCopy = false): void {
     this.#heldSinceS.set(publicKey, sinceS);
-    if (!this.#firstHeldS.has(publicKey)) this.#firstHeldS.set(publicKey, sinceS);
     if (isCopy) this.#copies.add(publicKey);
     else this.#copies.delete(publicKey);
   }

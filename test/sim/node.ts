@@ -275,7 +275,6 @@ export class MemoryJournal implements FolderJournal {
   readonly entries = new Map<PublicKey, SignedHeader[]>();
   readonly held = new Map<PublicKey, number>();
   /** The first value of `held`, by public key. */
-  readonly firstHeld = new Map<PublicKey, number>();
   readonly copies = new Set<PublicKey>();
   /**
    * Whether the node can detect that the content of this journal comes from a backup. `recordFileIdentity` makes the
@@ -309,21 +308,15 @@ export class MemoryJournal implements FolderJournal {
   }
 
   /** Replaces the content of this journal with the content of another journal. */
-  takeFrom({ entries, held, firstHeld, copies, moved }: MemoryJournal): void {
+  takeFrom({ entries, held, copies, moved }: MemoryJournal): void {
     this.entries.clear();
     for (const [publicKey, list] of entries) this.entries.set(publicKey, [...list]);
     this.held.clear();
     for (const [publicKey, sinceS] of held) this.held.set(publicKey, sinceS);
-    this.firstHeld.clear();
-    for (const [publicKey, sinceS] of firstHeld) this.firstHeld.set(publicKey, sinceS);
     this.copies.clear();
     for (const publicKey of copies) this.copies.add(publicKey);
     this.moved.clear();
     for (const [publicKey, atS] of moved) this.moved.set(publicKey, atS);
-  }
-
-  firstHeldS(publicKey: PublicKey): number | undefined {
-    return this.firstHeld.get(publicKey);
   }
 
   foreignS(): undefined {
@@ -344,7 +337,6 @@ export class MemoryJournal implements FolderJournal {
 
   hold(publicKey: PublicKey, sinceS: number, isCopy = false): void {
     this.held.set(publicKey, sinceS);
-    if (!this.firstHeld.has(publicKey)) this.firstHeld.set(publicKey, sinceS);
     if (isCopy) this.copies.add(publicKey);
     else this.copies.delete(publicKey);
   }

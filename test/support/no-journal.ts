@@ -5,7 +5,6 @@ export const NO_JOURNAL: FolderJournal = {
   last: () => undefined,
   heldSinceS: () => undefined,
   isCopyFor: () => false,
-  firstHeldS: () => undefined,
   foreignS: () => undefined,
   movedAtS: () => undefined,
   outside: () => 'unknown',

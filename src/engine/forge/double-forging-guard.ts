@@ -9,12 +9,12 @@
 
 import type { SigningJournal } from '../../ports/journal.ts';
 import type { ChainParams } from '../../protocol/params.ts';
-import type { SignedHeader } from '../../protocol/rules.ts';
+import type { HandOver, SignedHeader } from '../../protocol/rules.ts';
 import { slotAt, slotStartS } from '../../protocol/slots.ts';
 import type { PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import { NewestBlocks, type Newest } from './newest-blocks.ts';
-import { isFirstTurn } from './first-turn.ts';
+import { earliestSlotOf } from './earliest-slot.ts';
 import { isOfChain } from './recalled-header.ts';
 import type { TipCheck } from './tip-check.ts';
 import { isForeign, isIncomplete, Waits } from './waits.ts';
@@ -60,6 +60,12 @@ export type Clearance =
  */
 const SEARCHED_ROUNDS = 3;
 const GENESIS_HEIGHT = 1;
+const FIRST_FORGED_HEIGHT = 2;
+/**
+ * Number of slots from the enabling of a delegate on, in which another node may have signed before: the slot of the
+ * enabling, and the next one, because clocks can differ by less than a slot.
+ */
+const UNSURE_SLOTS = 2;
 
 /**
  * A slot that a delegate leaves unused on this node, and the id of the block that was in the delegate's watermark when
@@ -98,6 +104,8 @@ export class DoubleForgingGuard {
    * block that a third node signed (`FORGING_ELSEWHERE`), and of a slot during the search (`SEARCHING`).
    */
   readonly #watchedAfterHandOver = new Map<PublicKey, number>();
+  /** For each delegate, the slot in which it was enabled. */
+  readonly #enabledSlots = new Map<PublicKey, number>();
   /** The watched slots of delegates that have a watermark but no header in the journal. */
   readonly #watchedRecalls = new Map<PublicKey, WatchedRecall>();
   readonly #newest: NewestBlocks;
@@ -123,6 +131,7 @@ export class DoubleForgingGuard {
     this.#watchedSlots.delete(publicKey);
     this.#watchedAfterHandOver.delete(publicKey);
     this.#watchedRecalls.delete(publicKey);
+    this.#enabledSlots.set(publicKey, this.#dependencies.chain.currentSlot());
     this.waits.begin(publicKey);
     this.#noteForeign(publicKey);
   }
@@ -172,7 +181,7 @@ export class DoubleForgingGuard {
       this.#leaveUnused(publicKey, slot, waiting);
       return { granted: false, ...waiting };
     }
-    const over = this.#handOver(publicKey, slot);
+    const over = this.#handOver(publicKey);
     if (over?.ready === false) return { granted: false, ...this.#handOverWaiting(publicKey, over) };
     if (over !== undefined) return { granted: true, previouslyForged: over.previouslyForged };
     const { journal, riskDoubleForging } = this.#dependencies;
@@ -190,7 +199,7 @@ export class DoubleForgingGuard {
     this.#watchedSlots.set(publicKey, slot);
     // After a block of another node, a node with the original of a copied record leaves the same slot unused.
     if (code === 'FORGING_ELSEWHERE') this.#watchedAfterHandOver.delete(publicKey);
-    else if (waiting !== SEARCHING && this.#handOver(publicKey, slot)?.ready !== false)
+    else if (waiting !== SEARCHING && this.#handOver(publicKey)?.ready !== false)
       this.#watchedAfterHandOver.set(publicKey, slot);
     const recalled = this.#dependencies.journal.recalled(publicKey);
     if (recalled !== undefined) this.#watchedRecalls.set(publicKey, { slot, blockId: recalled.last.blockId });
@@ -348,6 +357,11 @@ export class DoubleForgingGuard {
       if (!isUnused && !isOld) return this.#elsewhere(foreign, { watched, tipSlot, slot, until });
     }
     if (!isIncomplete(journal, publicKey)) return undefined;
+    const sureSlot = (this.#enabledSlots.get(publicKey) ?? Number.NEGATIVE_INFINITY) + UNSURE_SLOTS;
+    if (slot < sureSlot) {
+      const reason = 'the delegate was enabled a moment ago, and another node may have signed for this slot before';
+      return { code: 'FORGING_WAITS_FOR_EMPTY_SLOT', reason, untilS: slotStartS(sureSlot, params) };
+    }
     // The journal may lack headers of the delegate. If the journal is a copy, the original may be in use, and its next
     // header is that of the coming slot. No knowledge of earlier slots replaces the watch, which therefore comes last.
     const isCopy = journal.isCopyFor(publicKey);
@@ -382,7 +396,7 @@ export class DoubleForgingGuard {
     return { code: 'FORGING_ELSEWHERE', reason, ...until };
   }
 
-  #handOver(publicKey: PublicKey, slot = this.#dependencies.chain.currentSlot()) {
+  #handOver(publicKey: PublicKey): HandOver | undefined {
     const { chain, journal, riskDoubleForging } = this.#dependencies;
     if (riskDoubleForging) return undefined;
     const last = journal.last(publicKey);
@@ -391,24 +405,42 @@ export class DoubleForgingGuard {
     // therefore returns undefined.
     if (foreign === 'unknown') return undefined;
     if (foreign === undefined && !isIncomplete(journal, publicKey)) return undefined;
-    const isFirst = foreign === undefined && this.#isFirstTurn(publicKey, slot);
-    const heldSinceS = isFirst ? journal.firstHeldS(publicKey) : journal.heldSinceS(publicKey);
-    const sinceS = Math.max(heldSinceS ?? 0, foreign === undefined ? 0 : foreign.timestamp + 1);
+    const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
+    if (chain.rules.hasFinality && foreign === undefined && this.#hasSignedNothing(publicKey, heldSinceS))
+      return { ready: true as const, previouslyForged: undefined };
+    const sinceS = Math.max(heldSinceS, foreign === undefined ? 0 : foreign.timestamp + 1);
     return chain.rules.handOver(chain.state, chain.tip.header, { publicKey, sinceS, last, nowS: chain.nowS() });
   }
 
   /**
-   * Whether neither the chain nor a record shows a signature, and the delegate has had no slot in which it could sign. The
-   * wait of such a delegate counts from its first enabling on this node, and not from the last one.
+   * Whether it is certain that the delegate has signed nothing: neither the chain nor a record shows a signature, and the
+   * delegate was enabled on this node before its first slot on any branch. The answer is also true on a young chain of
+   * which this node makes all blocks.
+   *
+   * @param heldSinceS the last enabling of the delegate, or a later time up to which another node may have signed
    */
-  #isFirstTurn(publicKey: PublicKey, slot: number): boolean {
+  #hasSignedNothing(publicKey: PublicKey, heldSinceS: number): boolean {
     const { chain, journal } = this.#dependencies;
     const { rules, state, tip } = chain;
     const isUnknown = journal.last(publicKey) === undefined && journal.outside(publicKey) !== 'later';
     if (!isUnknown || journal.isCopyFor(publicKey) || journal.foreignS(publicKey) !== undefined) return false;
-    // If the waits of a young network began again with each restart, its nodes would wait for many slots at its start.
-    if (rules.finalizedHeight(state) <= GENESIS_HEIGHT) return true;
-    return isFirstTurn(state, tip.header, rules, { publicKey, slot });
+    if (this.#isOnlyForger()) return true;
+    const heights = { finalizedHeight: rules.finalizedHeight(state), tipHeight: tip.header.height };
+    const earliest = earliestSlotOf(state, heights, rules.params, publicKey);
+    return earliest !== undefined && slotAt(heldSinceS, rules.params) + UNSURE_SLOTS <= earliest;
+  }
+
+  /**
+   * Whether only the genesis block is final, all delegates of the round are enabled on this node, and this node signed the
+   * first forged block. If its waits began again with each restart, the network would stand for many slots.
+   */
+  #isOnlyForger(): boolean {
+    const { chain, journal, tipCheck } = this.#dependencies;
+    const { rules, state } = chain;
+    const first = state.header(FIRST_FORGED_HEIGHT)?.generatorPublicKey;
+    if (first === undefined || rules.finalizedHeight(state) > GENESIS_HEIGHT || !tipCheck.hasAllDelegates())
+      return false;
+    return journal.last(first) !== undefined && !journal.isCopyFor(first);
   }
 
   #handOverWaiting(publicKey: PublicKey, { reason, untilS }: { readonly reason: string; readonly untilS?: number }) {

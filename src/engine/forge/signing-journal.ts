@@ -47,7 +47,6 @@ export function journalIgnoringWatermarks(
       if (watermarks?.read(publicKey) !== undefined) watermarks.write(publicKey, watermarkOf(header, firstBlockId()));
     },
     hold: (publicKey, sinceS, isCopy, foreignS) => journal.hold(publicKey, sinceS, isCopy, foreignS),
-    firstHeldS: (publicKey) => journal.firstHeldS(publicKey),
     foreignS: (publicKey) => journal.foreignS(publicKey),
     close: () => journal.close(),
   };

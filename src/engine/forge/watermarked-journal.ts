@@ -123,10 +123,6 @@ export class WatermarkedJournal implements SigningJournal {
     this.#readWatermark(publicKey);
   }
 
-  firstHeldS(publicKey: PublicKey): number | undefined {
-    return this.#journal.firstHeldS(publicKey);
-  }
-
   foreignS(publicKey: PublicKey): number | undefined {
     return this.#journal.foreignS(publicKey);
   }

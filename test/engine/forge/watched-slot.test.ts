@@ -303,9 +303,9 @@ test('generation 3: the block of another node of an unknown delegate, or with ri
   t.pass();
 });
 
-/** A guard on a young chain of generation 3, whose journal stores the waits of a delegate without a header. */
-function guardWithWaits() {
-  const { rules, store, first, params } = chainOfTwo(3);
+/** A guard on a young chain, whose journal stores the waits of a delegate without a header. */
+function guardWithWaits(generation: 2 | 3 = 3) {
+  const { rules, store, first, params } = chainOfTwo(generation);
   const held: (readonly [sinceS: number, isCopy: boolean | undefined])[] = [];
   const now = {
     ...{
@@ -395,51 +395,80 @@ test('a wait begins again when its delegate is enabled', (t) => {
   }
 });
 
-test('the wait of a delegate before its first turn counts from its first enabling', (t) => {
+test('a delegate that was enabled before its first possible slot does not wait', (t) => {
   const { maker, rules: base, params, store, network } = chainOfTwo(3);
   for (let height = 3; height <= 104; height += 1) {
     const block = maker.forge();
     commitBlocks(store, base, { blocks: [block] }, { nowS: block.timestamp, verify: () => true });
   }
-  const tip = maker.tip;
-  const tipSlot = slotAt(tip.timestamp, params);
+  // The account is in none of the lists that are final. Round 4 is the first one whose list is not final.
   const publicKey = publicKeyOf(network.accounts[0]!);
-  const forgers = [...base.forgers(store, tip.height + 1)];
-  forgers[(tipSlot + 9) % forgers.length] = publicKey;
-  const rules: Rules = { ...base, forgers: () => forgers, finalizedHeight: () => setUp.finalizedHeight };
-  const now = { slot: tipSlot + 9, firstHeldS: 1 as number | undefined, foreignS: undefined as number | undefined };
-  const setUp = { isCopy: false, outside: 'unknown' as 'unknown' | 'later', finalizedHeight: 50 };
+  const finalizedHeight = 50;
+  const first = slotAt(store.header(finalizedHeight)!.timestamp, params) + 304 - finalizedHeight;
+  const now = { enabledSlot: first - 2, finalizedHeight, foreignS: undefined as number | undefined };
+  const record = { isCopy: false, outside: 'unknown' as 'unknown' | 'later' };
+  const rules: Rules = { ...base, finalizedHeight: () => now.finalizedHeight };
+  const node = { hasAll: false, signerOfFirst: undefined as SignedHeader | undefined };
+  const signer = store.header(2)!.generatorPublicKey;
   const guard = new DoubleForgingGuard({
     chain: {
-      ...{ rules, state: store, tip: { header: tip } },
-      ...{ currentSlot: () => now.slot, nowS: () => now.slot * params.blockTimeS },
+      ...{ rules, state: store, tip: { header: maker.tip } },
+      ...{ currentSlot: () => first + 9, nowS: () => (first + 9) * params.blockTimeS },
     },
     journal: {
       ...NO_JOURNAL,
-      ...{ heldSinceS: () => (tipSlot + 8) * params.blockTimeS, firstHeldS: () => now.firstHeldS },
-      ...{ foreignS: () => now.foreignS, isCopyFor: () => setUp.isCopy, outside: () => setUp.outside },
+      ...{ heldSinceS: () => (now.enabledSlot + 1) * params.blockTimeS - 1, foreignS: () => now.foreignS },
+      ...{ isCopyFor: () => record.isCopy, outside: () => record.outside },
+      last: (key) => (key === signer ? node.signerOfFirst : undefined),
     },
-    tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true, hasAllDelegates: () => false },
+    tipCheck: {
+      doubt: () => undefined,
+      peersAhead: 0,
+      isTipSurelyNewest: () => true,
+      hasAllDelegates: () => node.hasAll,
+    },
     riskDoubleForging: false,
   });
-  const code = (): string => codeOf(guard.clearance(publicKey, now.slot));
-  t.is(code(), 'granted');
-  now.firstHeldS = (tipSlot + 7) * params.blockTimeS;
-  t.is(code(), 'FORGING_HAND_OVER', 'the network may have begun before it was enabled here');
-  now.firstHeldS = 1;
+  const clearance = (): Clearance => guard.clearance(publicKey, first + 9);
+  t.deepEqual(clearance(), { granted: true, previouslyForged: undefined });
+  now.enabledSlot += 1;
+  t.is(codeOf(clearance()), 'FORGING_HAND_OVER', 'another node may have used the slot after the enabling');
+  now.enabledSlot -= 1;
   now.foreignS = 5;
-  t.is(code(), 'FORGING_HAND_OVER');
+  t.is(codeOf(clearance()), 'FORGING_HAND_OVER');
   now.foreignS = undefined;
-  setUp.isCopy = true;
-  t.not(code(), 'granted');
-  Object.assign(setUp, { isCopy: false, outside: 'later' });
-  t.is(code(), 'FORGING_HAND_OVER');
-  setUp.outside = 'unknown';
-  now.slot += forgers.length;
-  t.is(code(), 'FORGING_HAND_OVER', 'it had a slot before, which another node may have used');
-  setUp.finalizedHeight = 1;
-  t.is(code(), 'granted', 'the network is young');
+  record.isCopy = true;
+  t.not(codeOf(clearance()), 'granted');
+  Object.assign(record, { isCopy: false, outside: 'later' });
+  t.is(codeOf(clearance()), 'FORGING_HAND_OVER');
+  record.outside = 'unknown';
+
+  now.finalizedHeight = 1;
+  now.enabledSlot = slotAt(maker.tip.timestamp, params);
+  t.is(codeOf(clearance()), 'FORGING_HAND_OVER', 'a young network');
+  node.hasAll = true;
+  t.is(codeOf(clearance()), 'FORGING_HAND_OVER', 'another node may have begun the chain');
+  node.signerOfFirst = last;
+  t.is(codeOf(clearance()), 'granted', 'this node makes all blocks');
+  node.hasAll = false;
+  t.is(codeOf(clearance()), 'FORGING_HAND_OVER');
 });
+
+for (const generation of [2, 3] as const) {
+  test(`generation ${generation}: a delegate without a header signs neither in the slot in which it was enabled nor in the next one`, (t) => {
+    const { guard, held, now, first, params } = guardWithWaits(generation);
+    now.isTipNewest = true;
+    now.slot = slotAt(first.timestamp, params) + 5;
+    now.s = now.slot * params.blockTimeS;
+    guard.hold(OWN);
+    for (const ahead of [0, 1])
+      t.is(codeOf(guard.clearance(OWN, now.slot + ahead)), 'FORGING_WAITS_FOR_EMPTY_SLOT', `${ahead}`);
+    t.not(codeOf(guard.clearance(OWN, now.slot + 2)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
+    now.last = { ...last, timestamp: (held.at(-1)?.[0] ?? 0) + 1 };
+    guard.hold(OWN);
+    t.is(codeOf(guard.clearance(OWN, now.slot)), 'granted', 'its record is complete');
+  });
+}
 
 test('a wait in the future begins again in a slot in which the tip is new', (t) => {
   const { guard, held, now, first, params } = guardWithWaits();

@@ -1,0 +1,69 @@
+/**
+ * Computes the earliest slot that a new delegate can have on any branch that the network may have. If the delegate was
+ * enabled on this node before this slot, no other node has signed for it, and it need not wait for a final block. This
+ * matters if a third of all delegates are new: without their blocks, no block becomes final.
+ */
+
+import { addressOf } from '../../crypto/keys.ts';
+import type { ChainParams } from '../../protocol/params.ts';
+import { firstHeightOf, forgingOrder, lastHeightOf, listIndexOf, roundOf } from '../../protocol/rounds.ts';
+import { slotAt } from '../../protocol/slots.ts';
+import type { Account, StateReader } from '../../protocol/state.ts';
+import type { Address, BlockHeader, PublicKey } from '../../protocol/types.ts';
+
+const FIRST_FORGED_HEIGHT = 2;
+
+/** The part of a chain that decides about the slots of a delegate. */
+export interface ChainOfSlots extends Pick<StateReader, 'roundList'> {
+  account(address: Address): Pick<Account, 'producedBlocks' | 'missedBlocks'> | undefined;
+  header(height: number): Pick<BlockHeader, 'timestamp'> | undefined;
+}
+
+export interface ChainHeights {
+  readonly finalizedHeight: number;
+  readonly tipHeight: number;
+}
+
+/**
+ * Returns the earliest slot that the delegate can have above the final block of this chain, on this branch or on
+ * another one. A branch has at most one block in each slot, and each list that was frozen by a final block is the same
+ * on all branches. If a list is not final, the delegate can have any slot of its round.
+ *
+ * @param state state of the chain whose tip has the height `tipHeight`
+ * @returns undefined if the delegate may have had a slot up to the final block, or if no forged block is final
+ */
+export function earliestSlotOf(
+  state: ChainOfSlots,
+  { finalizedHeight, tipHeight }: ChainHeights,
+  params: Pick<ChainParams, 'activeDelegates' | 'delegateListRoundOffset' | 'blockTimeS'>,
+  publicKey: PublicKey,
+): number | undefined {
+  const { activeDelegates, delegateListRoundOffset: offset } = params;
+  const account = state.account(addressOf(publicKey));
+  const final = state.header(finalizedHeight);
+  if (account === undefined || final === undefined || finalizedHeight < FIRST_FORGED_HEIGHT) return undefined;
+  const orderOf = (round: number): readonly PublicKey[] | undefined =>
+    forgingOrder(state, firstHeightOf(round, params), offset, params);
+
+  const firstRound = roundOf(finalizedHeight + 1, params);
+  // The delegate may have missed slots on this chain since the final block, but none before.
+  let missed = 0;
+  for (let round = firstRound; round < roundOf(tipHeight + 1, params); round += 1)
+    if (orderOf(round)?.includes(publicKey) === true) missed += 1;
+  if (account.producedBlocks > 0 || account.missedBlocks !== missed) return undefined;
+
+  for (let round = firstRound; ; round += 1) {
+    const isListFinal = lastHeightOf(listIndexOf(round, offset) - 1, params) <= finalizedHeight;
+    const order = isListFinal ? orderOf(round) : undefined;
+    if (order?.includes(publicKey) === false) continue;
+    // The round of the next block can have slots before the final block.
+    if (firstHeightOf(round, params) <= finalizedHeight) return undefined;
+    const first = slotAt(final.timestamp, params) + firstHeightOf(round, params) - finalizedHeight;
+    return order === undefined ? first : firstFrom(first, order.indexOf(publicKey), activeDelegates);
+  }
+}
+
+/** The first slot from `slot` on whose remainder is `turn`. */
+function firstFrom(slot: number, turn: number, activeDelegates: number): number {
+  return slot + ((turn - (slot % activeDelegates) + activeDelegates) % activeDelegates);
+}
