@@ -220,7 +220,7 @@ export interface Rules {
 
   /**
    * Returns the height of the highest final block. The function reads this height from `state`. Returns 0 if the
-   * generation has no finality.
+   * generation has no finality. With finality, the genesis block (height 1) is always final.
    */
   finalizedHeight(state: StateReader): number;
 
