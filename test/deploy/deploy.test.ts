@@ -25,12 +25,24 @@ test('the Grafana file uses only metrics that the node declares', (t) => {
   }
 });
 
+interface Place {
+  readonly x: number;
+  readonly y: number;
+  readonly w: number;
+  readonly h: number;
+}
+
+function isOverlapping(a: Place, b: Place): boolean {
+  return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
+}
+
 test('each panel of the Grafana file has its own place, and a query where it draws data', (t) => {
   const { panels } = JSON.parse(read('grafana.json')) as {
-    panels: { id: number; type: string; gridPos: { x: number; y: number; w: number }; targets?: unknown[] }[];
+    panels: { id: number; type: string; gridPos: Place; targets?: unknown[] }[];
   };
   t.is(new Set(panels.map(({ id }) => id)).size, panels.length);
-  t.is(new Set(panels.map(({ gridPos: { x, y } }) => `${x},${y}`)).size, panels.length);
+  for (const [index, { id, gridPos }] of panels.entries())
+    t.is(panels.slice(0, index).find((other) => isOverlapping(other.gridPos, gridPos))?.id, undefined, `panel ${id}`);
   for (const { type, gridPos, targets = [] } of panels) {
     t.true(gridPos.x + gridPos.w <= 24);
     t.is(targets.length > 0, type !== 'row');
