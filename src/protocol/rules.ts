@@ -286,6 +286,11 @@ export interface HandOverRequest {
   readonly sinceS: number;
   /** The delegate's last header in the signing journal. */
   readonly last: SignedHeader | undefined;
+  /**
+   * Whether no header that is not in the signing journal can be on a branch above the final block. The delegate then need
+   * not wait for a newer final block.
+   */
+  readonly isWaitNeedless: boolean;
   /** Present chain time in whole seconds. */
   readonly nowS: number;
 }

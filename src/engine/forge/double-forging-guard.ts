@@ -142,7 +142,13 @@ export class DoubleForgingGuard {
    * again (`Waits.clockSetForward`).
    */
   clockSetForward(publicKeys: Iterable<PublicKey>, byS: number | undefined): void {
-    if (byS === undefined || byS >= this.#dependencies.chain.rules.params.blockTimeS) {
+    const { chain } = this.#dependencies;
+    const { blockTimeS } = chain.rules.params;
+    for (const [publicKey, enabledSlot] of this.#enabledSlots) {
+      const moved = byS === undefined ? Number.POSITIVE_INFINITY : enabledSlot + Math.ceil(byS / blockTimeS);
+      this.#enabledSlots.set(publicKey, Math.max(enabledSlot, Math.min(moved, chain.currentSlot())));
+    }
+    if (byS === undefined || byS >= blockTimeS) {
       this.#watchedSlots.clear();
       this.#watchedAfterHandOver.clear();
       this.#watchedRecalls.clear();
@@ -357,7 +363,7 @@ export class DoubleForgingGuard {
       if (!isUnused && !isOld) return this.#elsewhere(foreign, { watched, tipSlot, slot, until });
     }
     if (!isIncomplete(journal, publicKey)) return undefined;
-    const sureSlot = (this.#enabledSlots.get(publicKey) ?? Number.NEGATIVE_INFINITY) + UNSURE_SLOTS;
+    const sureSlot = this.#enabledSlot(publicKey, slot) + UNSURE_SLOTS;
     if (slot < sureSlot) {
       const reason = 'the delegate was enabled a moment ago, and another node may have signed for this slot before';
       return { code: 'FORGING_WAITS_FOR_EMPTY_SLOT', reason, untilS: slotStartS(sureSlot, params) };
@@ -379,6 +385,17 @@ export class DoubleForgingGuard {
     if (!isCopy && (!isBlind || isSettled)) return undefined;
     const reason = 'the chain does not show whether the delegate forges elsewhere: one of its slots is watched first';
     return { code: 'FORGING_WAITS_FOR_EMPTY_SLOT', reason, ...until };
+  }
+
+  /**
+   * The slot in which the delegate was enabled; negative infinity if it is not known. A later slot than the present one
+   * comes from a clock that was ahead. The present slot then replaces it.
+   */
+  #enabledSlot(publicKey: PublicKey, slot: number): number {
+    const enabledSlot = this.#enabledSlots.get(publicKey) ?? Number.NEGATIVE_INFINITY;
+    if (enabledSlot <= slot) return enabledSlot;
+    this.#enabledSlots.set(publicKey, slot);
+    return slot;
   }
 
   /** Makes the wait that a recent block of another node causes. */
@@ -406,22 +423,23 @@ export class DoubleForgingGuard {
     if (foreign === 'unknown') return undefined;
     if (foreign === undefined && !isIncomplete(journal, publicKey)) return undefined;
     const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
-    if (chain.rules.hasFinality && foreign === undefined && this.#hasSignedNothing(publicKey, heldSinceS))
-      return { ready: true as const, previouslyForged: undefined };
+    const isWaitNeedless = foreign === undefined && this.#isWaitNeedless(publicKey, heldSinceS);
     const sinceS = Math.max(heldSinceS, foreign === undefined ? 0 : foreign.timestamp + 1);
-    return chain.rules.handOver(chain.state, chain.tip.header, { publicKey, sinceS, last, nowS: chain.nowS() });
+    const request = { publicKey, sinceS, last, nowS: chain.nowS(), isWaitNeedless };
+    return chain.rules.handOver(chain.state, chain.tip.header, request);
   }
 
   /**
-   * Whether it is certain that the delegate has signed nothing: neither the chain nor a record shows a signature, and the
-   * delegate was enabled on this node before its first slot on any branch. The answer is also true on a young chain of
-   * which this node makes all blocks.
+   * Whether no other node can have signed a header of the delegate on a branch above the final block: neither the chain nor
+   * a record shows a signature, and the delegate was enabled on this node before its first slot on any such branch. The
+   * answer is also true on a young chain of which this node makes all blocks.
    *
    * @param heldSinceS the last enabling of the delegate, or a later time up to which another node may have signed
    */
-  #hasSignedNothing(publicKey: PublicKey, heldSinceS: number): boolean {
+  #isWaitNeedless(publicKey: PublicKey, heldSinceS: number): boolean {
     const { chain, journal } = this.#dependencies;
     const { rules, state, tip } = chain;
+    if (!rules.hasFinality) return false;
     const isUnknown = journal.last(publicKey) === undefined && journal.outside(publicKey) !== 'later';
     if (!isUnknown || journal.isCopyFor(publicKey) || journal.foreignS(publicKey) !== undefined) return false;
     if (this.#isOnlyForger()) return true;

@@ -1,7 +1,7 @@
 /**
- * Computes the earliest slot that a new delegate can have on any branch that the network may have. If the delegate was
- * enabled on this node before this slot, no other node has signed for it, and it need not wait for a final block. This
- * matters if a third of all delegates are new: without their blocks, no block becomes final.
+ * Computes the earliest slot that a new delegate can have on any branch above the final block. If the delegate was
+ * enabled on this node before this slot, no other node has signed for it on such a branch, and it need not wait for a
+ * newer final block. This matters if a third of all delegates are new: without their blocks, no block becomes final.
  */
 
 import { addressOf } from '../../crypto/keys.ts';

@@ -65,8 +65,10 @@ export class Waits {
     const { chain, journal, riskDoubleForging, tipCheck } = this.#dependencies;
     const { rules, state } = chain;
     if (riskDoubleForging || !rules.hasFinality) return;
-    // On a new network whose delegates are all on this node, there are no unknown headers.
-    if (rules.finalizedHeight(state) <= GENESIS_HEIGHT && tipCheck.hasAllDelegates()) return;
+    // On a new network whose delegates are all on this node, there are no unknown headers. A node that still lacks the
+    // blocks of an old network takes it for a new one.
+    const isNew = chain.tip.header.height > GENESIS_HEIGHT && rules.finalizedHeight(state) <= GENESIS_HEIGHT;
+    if (isNew && tipCheck.doubt() === undefined && tipCheck.hasAllDelegates()) return;
     for (const publicKey of publicKeys) {
       const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
       const sinceS = byS === undefined ? this.#nowS() : Math.min(this.#nowS(), heldSinceS + byS);

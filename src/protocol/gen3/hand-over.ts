@@ -4,12 +4,16 @@
  * either on the chain of this node or on an abandoned branch. The height of an unknown header on an abandoned branch
  * has a maximum: the height of the final block, plus the number of slots that the chain of this node missed before the
  * final block. A new header that names this maximum height as `maxHeightPreviouslyForged` contradicts none of the
- * unknown headers. On a chain whose only final block is the genesis block, the wait is limited (`boundOfYoungChain`).
+ * unknown headers. On a chain whose only final block is the genesis block, the wait is limited (`boundOfYoungChain`). If
+ * no unknown header can be on a branch above the final block (`isWaitNeedless`), the node does not wait. The unknown
+ * headers are then on branches that left the chain below the final block. Their height has a maximum, too: such a branch
+ * can have grown by a block in each slot until the node got the delegate.
  */
 
 import { durationText } from '../../primitives/duration.ts';
 import type { ChainParams } from '../params.ts';
 import type { HandOver, HandOverRequest, SignedHeader } from '../rules.ts';
+import { slotAt } from '../slots.ts';
 import type { StateReader } from '../state.ts';
 import type { BlockHeader } from '../types.ts';
 import { bftLimits, type BftLimits } from './bft.ts';
@@ -36,7 +40,7 @@ const FIRST_FORGED_HEIGHT = 2;
 export function handOver(
   state: StateReader,
   tip: BlockHeader,
-  { publicKey, sinceS, last, nowS }: HandOverRequest,
+  { publicKey, sinceS, last, nowS, isWaitNeedless }: HandOverRequest,
   params: Pick<ChainParams, 'blockTimeS' | 'activeDelegates'>,
 ): HandOver {
   const limits = bftLimits(params.activeDelegates);
@@ -54,8 +58,10 @@ export function handOver(
   const bound = isFinal
     ? finalizedHeight + missedSlots(state, finalized, params)
     : isYoung
-      ? boundOfYoungChain(state, tip, { sinceS, dueS, isNew: own.length === 0 }, params)
-      : undefined;
+      ? boundOfYoungChain(state, tip, { sinceS, dueS, isNew: own.length === 0, isWaitNeedless }, params)
+      : isWaitNeedless && finalized !== undefined
+        ? finalizedHeight + missedSlots(state, finalized, params) + slotsUntil(sinceS, finalized, params)
+        : undefined;
   if (bound === undefined && !isYoung && distanceS > STANDING_TIMES * finalityBlocks(limits) * params.blockTimeS) {
     const reason =
       `no block became final for ${durationText(distanceS)}, and the delegate waits for a final block; if a third of all delegates ` +
@@ -98,22 +104,37 @@ export function handOver(
  *
  * @param wait.dueS chain time at which a block with the time `sinceS` should be final
  * @param wait.isNew whether the delegate forged none of the last `range` blocks (`ownHeaders`)
+ * @param wait.isWaitNeedless whether the node need not wait until `dueS`
  * @returns the height; 0 if there can be no unknown header; undefined if the node must still wait
  */
 function boundOfYoungChain(
   state: StateReader,
   tip: BlockHeader,
-  { sinceS, dueS, isNew }: { readonly sinceS: number; readonly dueS: number; readonly isNew: boolean },
-  { blockTimeS }: Pick<ChainParams, 'blockTimeS'>,
+  {
+    sinceS,
+    dueS,
+    isNew,
+    isWaitNeedless,
+  }: { readonly sinceS: number; readonly dueS: number; readonly isNew: boolean; readonly isWaitNeedless: boolean },
+  params: Pick<ChainParams, 'blockTimeS'>,
 ): number | undefined {
   const first = state.header(FIRST_FORGED_HEIGHT);
   // If nobody has forged yet, there are no unknown headers. There are also no unknown headers if the delegate is new
   // and `sinceS` is before the end of the first forged block's slot. All unknown headers would then be older than
   // `sinceS`, but nobody forged before the slot of the first forged block.
-  if (first === undefined || (isNew && first.timestamp + blockTimeS > sinceS)) return 0;
+  if (first === undefined || (isNew && first.timestamp + params.blockTimeS > sinceS)) return 0;
+  if (isWaitNeedless) return FIRST_FORGED_HEIGHT + slotsUntil(sinceS, first, params);
   if (tip.timestamp < dueS) return undefined;
   // The height of the tip of a branch that has a block in each slot since the first forged block.
-  return FIRST_FORGED_HEIGHT + Math.ceil((tip.timestamp - first.timestamp) / blockTimeS);
+  return FIRST_FORGED_HEIGHT + Math.ceil((tip.timestamp - first.timestamp) / params.blockTimeS);
+}
+
+/**
+ * Number of slots after the slot of `block` in which another node may have signed, if it signed until `sinceS`. By a clock
+ * that was ahead, it may also have used the next slot.
+ */
+function slotsUntil(sinceS: number, block: BlockHeader, params: Pick<ChainParams, 'blockTimeS'>): number {
+  return Math.max(0, slotAt(sinceS, params) + 1 - slotAt(block.timestamp, params));
 }
 
 /** Number of missed slots before `block`. The count goes back over at most as many blocks as `MONTH_S` has slots. */

@@ -285,6 +285,11 @@ for (const generation of [2, 3] as const) {
   });
 }
 
+/** The height that the header of a granted slot names as that of the previous header; undefined if the slot was refused. */
+function namedBy(clearance: Clearance): number | undefined {
+  return clearance.granted ? clearance.previouslyForged?.maxHeightPreviouslyForged : undefined;
+}
+
 test('generation 3: the block of another node of an unknown delegate, or with riskDoubleForging, is not noted', (t) => {
   const { rules, store, first } = chainOfTwo(3);
   for (const [heldSinceS, riskDoubleForging] of [
@@ -359,6 +364,11 @@ test('a wait begins after the tip, and again after the clock was set forward', (
   now.isTipNewest = true;
   guard.waits.clockSetForward(['a'], undefined);
   t.is(held.length, 1, 'on a new network with all delegates here, there is no unknown header');
+  now.doubt = { reason: 'peers are ahead' };
+  guard.waits.clockSetForward(['a'], undefined);
+  t.is(held.length, 2, 'the network is not new, and this node lacks its blocks');
+  held.pop();
+  now.doubt = undefined;
   now.isTipNewest = false;
   guard.waits.clockSetForward(['a'], undefined);
   guard.waits.clockSetForward(['a'], undefined);
@@ -430,7 +440,11 @@ test('a delegate that was enabled before its first possible slot does not wait',
     riskDoubleForging: false,
   });
   const clearance = (): Clearance => guard.clearance(publicKey, first + 9);
-  t.deepEqual(clearance(), { granted: true, previouslyForged: undefined });
+  t.is(
+    namedBy(clearance()),
+    303,
+    'a branch from below the final block could have a block in each slot up to the enabling',
+  );
   now.enabledSlot += 1;
   t.is(codeOf(clearance()), 'FORGING_HAND_OVER', 'another node may have used the slot after the enabling');
   now.enabledSlot -= 1;
@@ -449,7 +463,7 @@ test('a delegate that was enabled before its first possible slot does not wait',
   node.hasAll = true;
   t.is(codeOf(clearance()), 'FORGING_HAND_OVER', 'another node may have begun the chain');
   node.signerOfFirst = last;
-  t.is(codeOf(clearance()), 'granted', 'this node makes all blocks');
+  t.is(namedBy(clearance()), 105, 'this node makes all blocks');
   node.hasAll = false;
   t.is(codeOf(clearance()), 'FORGING_HAND_OVER');
 });
@@ -464,7 +478,21 @@ for (const generation of [2, 3] as const) {
     for (const ahead of [0, 1])
       t.is(codeOf(guard.clearance(OWN, now.slot + ahead)), 'FORGING_WAITS_FOR_EMPTY_SLOT', `${ahead}`);
     t.not(codeOf(guard.clearance(OWN, now.slot + 2)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
+    // The clock was behind, and another node may have used the present slot before.
+    guard.clockSetForward([OWN], 3 * params.blockTimeS - 1);
+    now.slot += 3;
+    now.s = now.slot * params.blockTimeS;
+    guard.clockSetForward([OWN], 3 * params.blockTimeS - 1);
+    t.is(codeOf(guard.clearance(OWN, now.slot + 1)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
+    guard.clockSetForward([OWN], undefined);
+    t.is(codeOf(guard.clearance(OWN, now.slot + 1)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
+    t.not(codeOf(guard.clearance(OWN, now.slot + 2)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
+    // The clock was ahead by many slots.
+    now.slot -= 500;
+    t.is(codeOf(guard.clearance(OWN, now.slot)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
+    t.not(codeOf(guard.clearance(OWN, now.slot + 2)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
     now.last = { ...last, timestamp: (held.at(-1)?.[0] ?? 0) + 1 };
+    now.slot = slotAt(now.last.timestamp, params) + 1;
     guard.hold(OWN);
     t.is(codeOf(guard.clearance(OWN, now.slot)), 'granted', 'its record is complete');
   });

@@ -24,6 +24,7 @@ function ask(maker: ChainMaker, changes: Partial<HandOverRequest>) {
     sinceS: 0,
     last: undefined,
     nowS: maker.tip.timestamp,
+    isWaitNeedless: false,
     ...changes,
   });
 }
@@ -41,6 +42,25 @@ test('until a block after the last possible signature is final, the answer is to
   const { blockTimeS } = maker.network.params;
   if (!late.ready) t.is(late.untilS, 2 * maker.tip.timestamp - finalizedS + blockTimeS);
   t.true(ask(maker, { sinceS: finalizedS - 1 }).ready);
+});
+
+test('without a possible header above the final block there is no wait, and the header names what another branch could reach', (t) => {
+  for (const [height, missedSlots] of [
+    [260, 0],
+    [260, 7],
+    [40, 0],
+    [40, 7],
+  ] as const) {
+    const maker = grown(height, missedSlots);
+    const { blockTimeS } = maker.network.params;
+    // A block of this time could follow in the next slot, by a clock that is ahead.
+    const sinceS = maker.tip.timestamp + 5 * blockTimeS - 1;
+    const over = ask(maker, { sinceS, isWaitNeedless: true });
+    t.true(over.ready);
+    if (!over.ready) return;
+    t.is(over.previouslyForged?.maxHeightPreviouslyForged, height + missedSlots + 5);
+    t.is(over.previouslyForged?.height, 0);
+  }
 });
 
 test('on a chain without final blocks the estimate counts from now, not from the epoch', (t) => {
