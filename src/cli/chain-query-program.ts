@@ -7,8 +7,8 @@ import type { DecodeFlags, EventsFlags, ListFlags, PoolFlags, QueryFlags } from 
 const NODE = 'http://127.0.0.1:4000';
 const STOPPED = `
 With --data-dir the command only reads the folder. After a killed import or sync, it first writes the index entries that are
-missing. The answers are those of the running node, except that the pool contains only the transactions that the node restores
-at its start.`;
+missing.`;
+const STOPPED_WITH_POOL = `${STOPPED} The pool then contains only the transactions that the node restores at its start.`;
 
 export function addChainQueryCommands(program: Command): void {
   query(program, 'block', 'show a block and its transactions')
@@ -26,7 +26,7 @@ ${EXIT_CODES}`,
   const tx = query(program, 'tx', 'show a transaction, in a block or in the pool')
     .argument('<id>', 'its id', transactionId)
     .option('--json', 'print {"transaction","state"}; the state is confirmed, or the queue of the pool')
-    .addHelpText('after', `${STOPPED}\n${EXIT_CODES}`)
+    .addHelpText('after', `${STOPPED_WITH_POOL}\n${EXIT_CODES}`)
     .action(async (id: string, options: QueryFlags) =>
       (await import('./commands/transaction.ts')).showTransaction(id, options),
     );
@@ -39,7 +39,7 @@ ${EXIT_CODES}`,
       `
 Checks id, fee, signature, second signature and signatures of members against the accounts of the node; also funds, time, and whether
 a block already contains it. With faults or missing signatures the exit code is 1.
-${STOPPED}
+${STOPPED_WITH_POOL}
 ${EXIT_CODES}`,
     )
     .action(async (file: string, options: QueryFlags) =>
@@ -70,7 +70,7 @@ ${EXIT_CODES}`,
     );
 
   query(program, 'delegates', 'list delegates by rank')
-    .option('--limit <count>', 'number of delegates', integerFrom(1, 101), 101)
+    .option('--limit <count>', 'number of delegates, 1 to 101', integerFrom(1, 101), 101)
     .option('--offset <count>', 'number of ranks to skip', integerFrom(0, 1_000_000), 0)
     .option('--json', 'print {"delegates"} as nodes answer them')
     .addHelpText('after', `${STOPPED}\n${EXIT_CODES}`)
@@ -79,9 +79,9 @@ ${EXIT_CODES}`,
   addEvents(program);
 
   query(program, 'pool', 'list transactions that wait for a block, with the reason')
-    .option('--limit <count>', 'transactions of each queue, oldest first', integerFrom(1, 100), 100)
+    .option('--limit <count>', 'transactions of each queue, 1 to 100, oldest first', integerFrom(1, 100), 100)
     .option('--json', 'print {"transactions":[{"state", ...}, ...]}')
-    .addHelpText('after', `${STOPPED}\n${EXIT_CODES}`)
+    .addHelpText('after', `${STOPPED_WITH_POOL}\n${EXIT_CODES}`)
     .action(async (options: PoolFlags) => (await import('./commands/pool.ts')).pool(options));
 }
 
