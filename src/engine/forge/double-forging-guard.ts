@@ -76,6 +76,14 @@ interface WatchedRecall {
   readonly blockId: string;
 }
 
+interface Slotless {
+  /** Begin of the wait for which the result was found. */
+  readonly sinceS: number;
+  /** Id of the tip for which the result was found. */
+  readonly tipId: string;
+  readonly hadNoSlot: boolean;
+}
+
 /** The slots that decide about the wait for a slot without a block of the delegate. */
 interface Watch {
   /** The watched slot of the delegate; negative infinity if there is none. */
@@ -106,6 +114,8 @@ export class DoubleForgingGuard {
   readonly #watchedAfterHandOver = new Map<PublicKey, number>();
   /** For each delegate, the slot in which it was enabled. */
   readonly #enabledSlots = new Map<PublicKey, number>();
+  /** For each delegate, the last result of `#hadNoSlot`. */
+  readonly #slotless = new Map<PublicKey, Slotless>();
   /** The watched slots of delegates that have a watermark but no header in the journal. */
   readonly #watchedRecalls = new Map<PublicKey, WatchedRecall>();
   readonly #newest: NewestBlocks;
@@ -154,6 +164,24 @@ export class DoubleForgingGuard {
       this.#watchedRecalls.clear();
     }
     this.waits.clockSetForward(publicKeys, byS);
+  }
+
+  /**
+   * Call at each check of the scheduler. A wait in the future is corrected at the first moment at which the tip shows that the
+   * clock is right, and not only in a slot of the delegate. Whether a delegate must wait is found while the state still
+   * has the lists of the rounds since the final block.
+   *
+   * @throws ProtocolError as the writes of the journal
+   */
+  refresh(publicKeys: Iterable<PublicKey>): void {
+    const { chain, journal, riskDoubleForging } = this.#dependencies;
+    if (riskDoubleForging) return;
+    for (const publicKey of publicKeys) {
+      if (!isIncomplete(journal, publicKey)) continue;
+      this.#enabledSlot(publicKey, chain.currentSlot());
+      this.waits.correctFuture(publicKey);
+      this.#isWaitNeedless(publicKey, journal.heldSinceS(publicKey) ?? 0);
+    }
   }
 
   #forgetBefore(publicKey: PublicKey, sinceS: number): void {
@@ -319,7 +347,18 @@ export class DoubleForgingGuard {
 
   #waitOnTip(publicKey: PublicKey, slot: number): Waiting | undefined {
     const doubt = this.#dependencies.tipCheck.doubt();
-    return doubt === undefined ? this.#watch(publicKey, slot) : { code: 'FORGING_OLD_TIP', ...doubt };
+    if (doubt !== undefined) return { code: 'FORGING_OLD_TIP', ...doubt };
+    return this.#watch(publicKey, slot) ?? this.#waitAfterEnabling(publicKey, slot);
+  }
+
+  /** Makes the wait of a delegate whose record is incomplete, in the slots in which another node may have signed before. */
+  #waitAfterEnabling(publicKey: PublicKey, slot: number): Waiting | undefined {
+    const { chain, journal } = this.#dependencies;
+    if (!isIncomplete(journal, publicKey)) return undefined;
+    const sureSlot = this.#enabledSlot(publicKey, slot) + UNSURE_SLOTS;
+    if (slot >= sureSlot) return undefined;
+    const reason = 'the delegate was enabled a moment ago, and another node may have signed for this slot before';
+    return { code: 'FORGING_WAITS_FOR_EMPTY_SLOT', reason, untilS: slotStartS(sureSlot, chain.rules.params) };
   }
 
   /** Whether the chain has only its genesis block, and neither the journal nor the watermark has a header of the delegate. */
@@ -363,11 +402,6 @@ export class DoubleForgingGuard {
       if (!isUnused && !isOld) return this.#elsewhere(foreign, { watched, tipSlot, slot, until });
     }
     if (!isIncomplete(journal, publicKey)) return undefined;
-    const sureSlot = this.#enabledSlot(publicKey, slot) + UNSURE_SLOTS;
-    if (slot < sureSlot) {
-      const reason = 'the delegate was enabled a moment ago, and another node may have signed for this slot before';
-      return { code: 'FORGING_WAITS_FOR_EMPTY_SLOT', reason, untilS: slotStartS(sureSlot, params) };
-    }
     // The journal may lack headers of the delegate. If the journal is a copy, the original may be in use, and its next
     // header is that of the coming slot. No knowledge of earlier slots replaces the watch, which therefore comes last.
     const isCopy = journal.isCopyFor(publicKey);
@@ -438,14 +472,27 @@ export class DoubleForgingGuard {
    */
   #isWaitNeedless(publicKey: PublicKey, heldSinceS: number): boolean {
     const { chain, journal } = this.#dependencies;
-    const { rules, state, tip } = chain;
-    if (!rules.hasFinality) return false;
+    if (!chain.rules.hasFinality) return false;
     const isUnknown = journal.last(publicKey) === undefined && journal.outside(publicKey) !== 'later';
     if (!isUnknown || journal.isCopyFor(publicKey) || journal.foreignS(publicKey) !== undefined) return false;
     if (this.#isOnlyForger()) return true;
-    const heights = { finalizedHeight: rules.finalizedHeight(state), tipHeight: tip.header.height };
+    return this.#hadNoSlot(publicKey, heldSinceS);
+  }
+
+  /**
+   * Whether the delegate had no slot before `sinceS` on any branch above the final block. A true result stays true: branches
+   * above a later final block are above the earlier one, too. Later, the state may no longer have the lists of the rounds.
+   */
+  #hadNoSlot(publicKey: PublicKey, sinceS: number): boolean {
+    const { rules, state, tip } = this.#dependencies.chain;
+    const { id: tipId, height: tipHeight } = tip.header;
+    const known = this.#slotless.get(publicKey);
+    if (known?.sinceS === sinceS && (known.hadNoSlot || known.tipId === tipId)) return known.hadNoSlot;
+    const heights = { finalizedHeight: rules.finalizedHeight(state), tipHeight };
     const earliest = earliestSlotOf(state, heights, rules.params, publicKey);
-    return earliest !== undefined && slotAt(heldSinceS, rules.params) + UNSURE_SLOTS <= earliest;
+    const hadNoSlot = earliest !== undefined && slotAt(sinceS, rules.params) + UNSURE_SLOTS <= earliest;
+    this.#slotless.set(publicKey, { sinceS, tipId, hadNoSlot });
+    return hadNoSlot;
   }
 
   /**
@@ -465,8 +512,8 @@ export class DoubleForgingGuard {
     const { chain, journal } = this.#dependencies;
     const isAhead = (journal.heldSinceS(publicKey) ?? 0) > chain.nowS() + chain.rules.params.blockTimeS;
     const remedy =
-      '; the wait has begun in the future, when the clock of a node was ahead: it begins again in a slot of the delegate in ' +
-      'which the newest block is at most two slots old';
+      '; the wait has begun in the future, when the clock of a node was ahead: it begins again as soon as ' +
+      'the newest block is at most two slots old';
     const text = isAhead ? `${reason}${remedy}` : reason;
     return { code: 'FORGING_HAND_OVER' as const, reason: text, ...(untilS === undefined ? {} : { untilS }) };
   }

@@ -39,9 +39,13 @@ export function earliestSlotOf(
   publicKey: PublicKey,
 ): number | undefined {
   const { activeDelegates, delegateListRoundOffset: offset } = params;
-  const account = state.account(addressOf(publicKey));
+  // An account that this chain does not have yet has had no slot up to the final block.
+  const { producedBlocks, missedBlocks } = state.account(addressOf(publicKey)) ?? {
+    producedBlocks: 0,
+    missedBlocks: 0,
+  };
   const final = state.header(finalizedHeight);
-  if (account === undefined || final === undefined || finalizedHeight < FIRST_FORGED_HEIGHT) return undefined;
+  if (producedBlocks > 0 || final === undefined || finalizedHeight < FIRST_FORGED_HEIGHT) return undefined;
   const orderOf = (round: number): readonly PublicKey[] | undefined =>
     forgingOrder(state, firstHeightOf(round, params), offset, params);
 
@@ -50,7 +54,7 @@ export function earliestSlotOf(
   let missed = 0;
   for (let round = firstRound; round < roundOf(tipHeight + 1, params); round += 1)
     if (orderOf(round)?.includes(publicKey) === true) missed += 1;
-  if (account.producedBlocks > 0 || account.missedBlocks !== missed) return undefined;
+  if (missedBlocks !== missed) return undefined;
 
   for (let round = firstRound; ; round += 1) {
     const isListFinal = lastHeightOf(listIndexOf(round, offset) - 1, params) <= finalizedHeight;

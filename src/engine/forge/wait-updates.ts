@@ -32,13 +32,19 @@ export class WaitUpdates {
     if (byMs === undefined || byMs > 0) this.#steps.push({ byMs });
   }
 
-  /** Renews the waits after steps of the clock. If the journal cannot be written, the next call tries again. */
+  /**
+   * Call at each check of the scheduler. Renews the waits after steps of the clock, and corrects waits in the future
+   * (`DoubleForgingGuard.refresh`). If the journal cannot be written, the next call tries again.
+   */
   renew(): void {
-    tryTo(() => this.renewOrThrow());
+    tryTo(() => {
+      this.renewOrThrow();
+      this.#guard.refresh(this.#enabled());
+    });
   }
 
   /**
-   * As `renew`, but reports a failed write. Call before each decision about a signature: no delegate may sign by a wait
+   * Renews the waits after steps of the clock, and reports a failed write. Call before each decision about a signature: no delegate may sign by a wait
    * that began by a wrong clock.
    *
    * @throws ProtocolError as the writes of the journal

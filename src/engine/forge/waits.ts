@@ -19,7 +19,7 @@ import type { TipCheck } from './tip-check.ts';
 export interface WaitsDependencies {
   readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'nowS' | 'currentSlot'>;
   readonly journal: SigningJournal;
-  readonly tipCheck: Pick<TipCheck, 'doubt' | 'hasAllDelegates'>;
+  readonly tipCheck: Pick<TipCheck, 'doubt'>;
   readonly riskDoubleForging: boolean;
   /** Called when the wait of a delegate has begun again, so that slots that it left unused before do not count. */
   readonly onBegun: (publicKey: PublicKey, sinceS: number) => void;
@@ -28,7 +28,6 @@ export interface WaitsDependencies {
 /** The members of a block that tell who signed it, and when. */
 export type ForeignBlock = Pick<BlockHeader, 'id' | 'height' | 'generatorPublicKey' | 'timestamp'>;
 
-const GENESIS_HEIGHT = 1;
 /** A clock is right if the tip is current (`TipCheck.doubt`), and at most this number of slots old by this clock. */
 const NEW_TIP_SLOTS = 2;
 
@@ -62,13 +61,8 @@ export class Waits {
    * @param byS seconds by which the clock was behind; undefined if unknown
    */
   clockSetForward(publicKeys: Iterable<PublicKey>, byS: number | undefined): void {
-    const { chain, journal, riskDoubleForging, tipCheck } = this.#dependencies;
-    const { rules, state } = chain;
-    if (riskDoubleForging || !rules.hasFinality) return;
-    // On a new network whose delegates are all on this node, there are no unknown headers. A node that still lacks the
-    // blocks of an old network takes it for a new one.
-    const isNew = chain.tip.header.height > GENESIS_HEIGHT && rules.finalizedHeight(state) <= GENESIS_HEIGHT;
-    if (isNew && tipCheck.doubt() === undefined && tipCheck.hasAllDelegates()) return;
+    const { chain, journal, riskDoubleForging } = this.#dependencies;
+    if (!chain.rules.hasFinality || riskDoubleForging) return;
     for (const publicKey of publicKeys) {
       const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
       const sinceS = byS === undefined ? this.#nowS() : Math.min(this.#nowS(), heldSinceS + byS);
@@ -77,7 +71,7 @@ export class Waits {
   }
 
   /**
-   * Call before each decision about a signature. If the wait of the delegate is in the future, and the tip shows that
+   * Call at each check of the scheduler, and before each decision about a signature. If the wait of the delegate is in the future, and the tip shows that
    * the present clock is right, the wait begins again now: all unknown headers were signed before.
    */
   correctFuture(publicKey: PublicKey): void {
