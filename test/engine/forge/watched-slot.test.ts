@@ -108,7 +108,7 @@ for (const generation of [2, 3] as const)
       t.like(guard.clearance(publicKey, next), { granted: false, code: 'FORGING_HAND_OVER' });
       t.notRegex(guard.waiting(publicKey)?.reason ?? '', /risk-double-forging/);
       const { reason } = guardWith(tip.timestamp + 1_000_000).clearance(publicKey, next) as { reason?: string };
-      t.regex(reason ?? '', /; the wait has begun in the future, .* it begins again in a slot of the delegate/);
+      t.regex(reason ?? '', /; the wait has begun in the future, .* it begins again as soon as the newest block/);
     }
     // A node with the original may have been in the same hand-over, so only a slot after its end counts.
     hold.isOver = generation === 3;
