@@ -167,21 +167,14 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Call at each check of the scheduler. A wait in the future is corrected at the first moment at which the tip shows that the
-   * clock is right, and not only in a slot of the delegate. Whether a delegate must wait is found while the state still
-   * has the lists of the rounds since the final block.
-   *
-   * @throws ProtocolError as the writes of the journal
+   * Call at each check of the scheduler. Finds which delegates need not wait, while the state still has the lists of the
+   * rounds since the final block. If finality stands for many rounds, the state drops these lists.
    */
   refresh(publicKeys: Iterable<PublicKey>): void {
-    const { chain, journal, riskDoubleForging } = this.#dependencies;
+    const { journal, riskDoubleForging } = this.#dependencies;
     if (riskDoubleForging) return;
-    for (const publicKey of publicKeys) {
-      if (!isIncomplete(journal, publicKey)) continue;
-      this.#enabledSlot(publicKey, chain.currentSlot());
-      this.waits.correctFuture(publicKey);
-      this.#isWaitNeedless(publicKey, journal.heldSinceS(publicKey) ?? 0);
-    }
+    for (const publicKey of publicKeys)
+      if (isIncomplete(journal, publicKey)) this.#isWaitNeedless(publicKey, journal.heldSinceS(publicKey) ?? 0);
   }
 
   #forgetBefore(publicKey: PublicKey, sinceS: number): void {
@@ -211,6 +204,8 @@ export class DoubleForgingGuard {
     this.#noteForeign(publicKey);
     this.waits.correctFuture(publicKey);
     const waiting = this.#waiting(publicKey, slot);
+    // A slot of the enabling in the future comes from a clock that was ahead. The delegate leaves the present slot unused.
+    if ((this.#enabledSlots.get(publicKey) ?? slot) > slot) this.#enabledSlots.set(publicKey, slot);
     if (waiting !== undefined) {
       this.#leaveUnused(publicKey, slot, waiting);
       return { granted: false, ...waiting };
@@ -355,7 +350,8 @@ export class DoubleForgingGuard {
   #waitAfterEnabling(publicKey: PublicKey, slot: number): Waiting | undefined {
     const { chain, journal } = this.#dependencies;
     if (!isIncomplete(journal, publicKey)) return undefined;
-    const sureSlot = this.#enabledSlot(publicKey, slot) + UNSURE_SLOTS;
+    const enabledSlot = this.#enabledSlots.get(publicKey) ?? Number.NEGATIVE_INFINITY;
+    const sureSlot = Math.min(enabledSlot, slot) + UNSURE_SLOTS;
     if (slot >= sureSlot) return undefined;
     const reason = 'the delegate was enabled a moment ago, and another node may have signed for this slot before';
     return { code: 'FORGING_WAITS_FOR_EMPTY_SLOT', reason, untilS: slotStartS(sureSlot, chain.rules.params) };
@@ -419,17 +415,6 @@ export class DoubleForgingGuard {
     if (!isCopy && (!isBlind || isSettled)) return undefined;
     const reason = 'the chain does not show whether the delegate forges elsewhere: one of its slots is watched first';
     return { code: 'FORGING_WAITS_FOR_EMPTY_SLOT', reason, ...until };
-  }
-
-  /**
-   * The slot in which the delegate was enabled; negative infinity if it is not known. A later slot than the present one
-   * comes from a clock that was ahead. The present slot then replaces it.
-   */
-  #enabledSlot(publicKey: PublicKey, slot: number): number {
-    const enabledSlot = this.#enabledSlots.get(publicKey) ?? Number.NEGATIVE_INFINITY;
-    if (enabledSlot <= slot) return enabledSlot;
-    this.#enabledSlots.set(publicKey, slot);
-    return slot;
   }
 
   /** Makes the wait that a recent block of another node causes. */
@@ -512,8 +497,8 @@ export class DoubleForgingGuard {
     const { chain, journal } = this.#dependencies;
     const isAhead = (journal.heldSinceS(publicKey) ?? 0) > chain.nowS() + chain.rules.params.blockTimeS;
     const remedy =
-      '; the wait has begun in the future, when the clock of a node was ahead: it begins again as soon as ' +
-      'the newest block is at most two slots old';
+      '; the wait has begun in the future, when the clock of a node was ahead: it begins again in a slot of the delegate in ' +
+      'which the newest block is at most two slots old';
     const text = isAhead ? `${reason}${remedy}` : reason;
     return { code: 'FORGING_HAND_OVER' as const, reason: text, ...(untilS === undefined ? {} : { untilS }) };
   }

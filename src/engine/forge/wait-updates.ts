@@ -33,7 +33,7 @@ export class WaitUpdates {
   }
 
   /**
-   * Call at each check of the scheduler. Renews the waits after steps of the clock, and corrects waits in the future
+   * Call at each check of the scheduler. Renews the waits after steps of the clock, and finds needless waits
    * (`DoubleForgingGuard.refresh`). If the journal cannot be written, the next call tries again.
    */
   renew(): void {

@@ -19,7 +19,7 @@ import type { TipCheck } from './tip-check.ts';
 export interface WaitsDependencies {
   readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'nowS' | 'currentSlot'>;
   readonly journal: SigningJournal;
-  readonly tipCheck: Pick<TipCheck, 'doubt'>;
+  readonly tipCheck: Pick<TipCheck, 'doubt' | 'hasAllDelegates'>;
   readonly riskDoubleForging: boolean;
   /** Called when the wait of a delegate has begun again, so that slots that it left unused before do not count. */
   readonly onBegun: (publicKey: PublicKey, sinceS: number) => void;
@@ -28,6 +28,7 @@ export interface WaitsDependencies {
 /** The members of a block that tell who signed it, and when. */
 export type ForeignBlock = Pick<BlockHeader, 'id' | 'height' | 'generatorPublicKey' | 'timestamp'>;
 
+const FIRST_FORGED_HEIGHT = 2;
 /** A clock is right if the tip is current (`TipCheck.doubt`), and at most this number of slots old by this clock. */
 const NEW_TIP_SLOTS = 2;
 
@@ -66,12 +67,26 @@ export class Waits {
     for (const publicKey of publicKeys) {
       const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
       const sinceS = byS === undefined ? this.#nowS() : Math.min(this.#nowS(), heldSinceS + byS);
-      if (isIncomplete(journal, publicKey) && sinceS > heldSinceS) this.#begin(publicKey, sinceS);
+      if (!isIncomplete(journal, publicKey) || this.#isFromBeginning(publicKey, heldSinceS)) continue;
+      if (sinceS > heldSinceS) this.#begin(publicKey, sinceS);
     }
   }
 
   /**
-   * Call at each check of the scheduler, and before each decision about a signature. If the wait of the delegate is in the future, and the tip shows that
+   * Whether the network is new and all its delegates are on this node, and this one was enabled before the first forged
+   * block. There are then no unknown headers, whatever the clock.
+   */
+  #isFromBeginning(publicKey: PublicKey, heldSinceS: number): boolean {
+    const { chain, journal, tipCheck } = this.#dependencies;
+    const { rules, state } = chain;
+    const first = state.header(FIRST_FORGED_HEIGHT);
+    if (first === undefined || rules.finalizedHeight(state) >= FIRST_FORGED_HEIGHT) return false;
+    const isBefore = heldSinceS < first.timestamp + rules.params.blockTimeS;
+    return isBefore && !journal.isCopyFor(publicKey) && tipCheck.hasAllDelegates();
+  }
+
+  /**
+   * Call before each decision about a signature. If the wait of the delegate is in the future, and the tip shows that
    * the present clock is right, the wait begins again now: all unknown headers were signed before.
    */
   correctFuture(publicKey: PublicKey): void {

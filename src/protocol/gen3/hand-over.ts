@@ -93,9 +93,7 @@ export function handOver(
   const known = [...own, ...(last === undefined ? [] : [last])];
   const heights = known.flatMap((header) => [header.height, header.maxHeightPreviouslyForged]);
   const named = Math.max(bound, ...heights);
-  // The slot of this time counts as used. Without a wait, `sinceS` can be in the present slot.
-  const usedS = isFinal ? finalizedS : isWaitNeedless ? 0 : sinceS;
-  const timestamp = Math.max(usedS, last?.timestamp ?? 0);
+  const timestamp = Math.max(isFinal ? finalizedS : sinceS, last?.timestamp ?? 0);
   return { ready: true, previouslyForged: named === 0 ? undefined : naming(named, timestamp) };
 }
 

@@ -159,19 +159,6 @@ test('after the clock was set forward, the waits that began by the wrong clock b
   for (const sinceS of its.held.values()) t.true(sinceS > its.nowS() - 30 && sinceS > Math.max(...before), `${sinceS}`);
 });
 
-test('waits in the future, from a clock that was ahead, are corrected as soon as a new block shows that the clock is right', async (t) => {
-  const its = setUpForging({ riskDoubleForging: false });
-  its.scheduler.start();
-  await its.pass(2);
-  const futureS = its.nowS() + 86_400;
-  for (const publicKey of its.held.keys()) its.held.set(publicKey, futureS);
-  t.is((await its.receiveBlockOf(its.currentSlot())).kind, 'applied');
-  await its.pass(1);
-  await its.scheduler.stop();
-  const left = [...its.held.values()].filter((sinceS) => sinceS === futureS);
-  t.is(left.length, 0, `${left.length} of ${its.held.size}`);
-});
-
 test('enabling a delegate that is enabled already does not begin its wait again', async (t) => {
   const its = setUpForging({ riskDoubleForging: false });
   const before = new Map(its.held);
