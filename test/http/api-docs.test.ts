@@ -59,7 +59,8 @@ test('the API documentation uses only files of the node, which may be cached for
     t.regex(asked.headers.get('content-type') ?? '', /charset=utf-8$|^image\/svg\+xml$/);
     const plain = await get(`${url}${path}`, { headers: { 'accept-encoding': 'identity' } });
     t.is(plain.headers.get('content-encoding'), null, path);
-    t.deepEqual(Buffer.from(await plain.arrayBuffer()), gunzipSync(packed), path);
+    // `deepEqual` would block the server of the other tests for many seconds.
+    t.true(Buffer.from(await plain.arrayBuffer()).equals(gunzipSync(packed)), path);
   }
   t.true(packedBytes < PACKED_BYTES_MAX, `${packedBytes} bytes`);
 });
