@@ -14,7 +14,7 @@ import { slotAt, slotStartS } from '../../protocol/slots.ts';
 import type { PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import { NewestBlocks, type Newest } from './newest-blocks.ts';
-import { earliestSlotOf } from './earliest-slot.ts';
+import { NeedlessWaits, UNSURE_SLOTS } from './needless-waits.ts';
 import { isOfChain } from './recalled-header.ts';
 import type { TipCheck } from './tip-check.ts';
 import { isForeign, isIncomplete, Waits } from './waits.ts';
@@ -60,12 +60,6 @@ export type Clearance =
  */
 const SEARCHED_ROUNDS = 3;
 const GENESIS_HEIGHT = 1;
-const FIRST_FORGED_HEIGHT = 2;
-/**
- * Number of slots from the enabling of a delegate on, in which another node may have signed before: the slot of the
- * enabling, and the next one, because clocks can differ by less than a slot.
- */
-const UNSURE_SLOTS = 2;
 
 /**
  * A slot that a delegate leaves unused on this node, and the id of the block that was in the delegate's watermark when
@@ -74,14 +68,6 @@ const UNSURE_SLOTS = 2;
 interface WatchedRecall {
   readonly slot: number;
   readonly blockId: string;
-}
-
-interface Slotless {
-  /** Begin of the wait for which the result was found. */
-  readonly sinceS: number;
-  /** Id of the tip for which the result was found. */
-  readonly tipId: string;
-  readonly hadNoSlot: boolean;
 }
 
 /** The slots that decide about the wait for a slot without a block of the delegate. */
@@ -114,11 +100,10 @@ export class DoubleForgingGuard {
   readonly #watchedAfterHandOver = new Map<PublicKey, number>();
   /** For each delegate, the slot in which it was enabled. */
   readonly #enabledSlots = new Map<PublicKey, number>();
-  /** For each delegate, the last result of `#hadNoSlot`. */
-  readonly #slotless = new Map<PublicKey, Slotless>();
   /** The watched slots of delegates that have a watermark but no header in the journal. */
   readonly #watchedRecalls = new Map<PublicKey, WatchedRecall>();
   readonly #newest: NewestBlocks;
+  readonly #needless: NeedlessWaits;
   /** The waits of delegates that may have signed headers which the journal lacks. */
   readonly waits: Waits;
 
@@ -126,6 +111,7 @@ export class DoubleForgingGuard {
     this.#dependencies = dependencies;
     const { chain } = dependencies;
     this.#newest = new NewestBlocks(chain, SEARCHED_ROUNDS * chain.rules.params.activeDelegates);
+    this.#needless = new NeedlessWaits(dependencies);
     // Slots that the delegate has left unused before the begin of a wait do not count.
     this.waits = new Waits({ ...dependencies, onBegun: (publicKey, sinceS) => this.#forgetBefore(publicKey, sinceS) });
   }
@@ -174,7 +160,7 @@ export class DoubleForgingGuard {
     const { journal, riskDoubleForging } = this.#dependencies;
     if (riskDoubleForging) return;
     for (const publicKey of publicKeys)
-      if (isIncomplete(journal, publicKey)) this.#isWaitNeedless(publicKey, journal.heldSinceS(publicKey) ?? 0);
+      if (isIncomplete(journal, publicKey)) this.#needless.has(publicKey, journal.heldSinceS(publicKey) ?? 0);
   }
 
   #forgetBefore(publicKey: PublicKey, sinceS: number): void {
@@ -442,55 +428,10 @@ export class DoubleForgingGuard {
     if (foreign === 'unknown') return undefined;
     if (foreign === undefined && !isIncomplete(journal, publicKey)) return undefined;
     const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
-    const isWaitNeedless = foreign === undefined && this.#isWaitNeedless(publicKey, heldSinceS);
+    const isWaitNeedless = foreign === undefined && this.#needless.has(publicKey, heldSinceS);
     const sinceS = Math.max(heldSinceS, foreign === undefined ? 0 : foreign.timestamp + 1);
     const request = { publicKey, sinceS, last, nowS: chain.nowS(), isWaitNeedless };
     return chain.rules.handOver(chain.state, chain.tip.header, request);
-  }
-
-  /**
-   * Whether no other node can have signed a header of the delegate on a branch above the final block: neither the chain nor
-   * a record shows a signature, and the delegate was enabled on this node before its first slot on any such branch. The
-   * answer is also true on a young chain of which this node makes all blocks.
-   *
-   * @param heldSinceS the last enabling of the delegate, or a later time up to which another node may have signed
-   */
-  #isWaitNeedless(publicKey: PublicKey, heldSinceS: number): boolean {
-    const { chain, journal } = this.#dependencies;
-    if (!chain.rules.hasFinality) return false;
-    const isUnknown = journal.last(publicKey) === undefined && journal.outside(publicKey) !== 'later';
-    if (!isUnknown || journal.isCopyFor(publicKey) || journal.foreignS(publicKey) !== undefined) return false;
-    if (this.#isOnlyForger()) return true;
-    return this.#hadNoSlot(publicKey, heldSinceS);
-  }
-
-  /**
-   * Whether the delegate had no slot before `sinceS` on any branch above the final block. A true result stays true: branches
-   * above a later final block are above the earlier one, too. Later, the state may no longer have the lists of the rounds.
-   */
-  #hadNoSlot(publicKey: PublicKey, sinceS: number): boolean {
-    const { rules, state, tip } = this.#dependencies.chain;
-    const { id: tipId, height: tipHeight } = tip.header;
-    const known = this.#slotless.get(publicKey);
-    if (known?.sinceS === sinceS && (known.hadNoSlot || known.tipId === tipId)) return known.hadNoSlot;
-    const heights = { finalizedHeight: rules.finalizedHeight(state), tipHeight };
-    const earliest = earliestSlotOf(state, heights, rules.params, publicKey);
-    const hadNoSlot = earliest !== undefined && slotAt(sinceS, rules.params) + UNSURE_SLOTS <= earliest;
-    this.#slotless.set(publicKey, { sinceS, tipId, hadNoSlot });
-    return hadNoSlot;
-  }
-
-  /**
-   * Whether only the genesis block is final, all delegates of the round are enabled on this node, and this node signed the
-   * first forged block. If its waits began again with each restart, the network would stand for many slots.
-   */
-  #isOnlyForger(): boolean {
-    const { chain, journal, tipCheck } = this.#dependencies;
-    const { rules, state } = chain;
-    const first = state.header(FIRST_FORGED_HEIGHT)?.generatorPublicKey;
-    if (first === undefined || rules.finalizedHeight(state) > GENESIS_HEIGHT || !tipCheck.hasAllDelegates())
-      return false;
-    return journal.last(first) !== undefined && !journal.isCopyFor(first);
   }
 
   #handOverWaiting(publicKey: PublicKey, { reason, untilS }: { readonly reason: string; readonly untilS?: number }) {
