@@ -44,8 +44,8 @@ export class WaitUpdates {
   }
 
   /**
-   * Renews the waits after steps of the clock, and reports a failed write. Call before each decision about a signature: no delegate may sign by a wait
-   * that began by a wrong clock.
+   * Renews the waits after steps of the clock, and reports a failed write. Call before each decision about a
+   * signature: no delegate may sign by a wait that began by a wrong clock.
    *
    * @throws ProtocolError as the writes of the journal
    */

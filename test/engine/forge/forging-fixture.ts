@@ -9,7 +9,7 @@ import type { Clock } from '../../../src/ports/clock.ts';
 import { SILENT, type LogFields, type Observer } from '../../../src/ports/observer.ts';
 import { ACTIVE_DELEGATES } from '../../../src/protocol/params.ts';
 import { slotAt, slotAtMs } from '../../../src/protocol/slots.ts';
-import type { SignedHeader } from '../../../src/protocol/rules.ts';
+import type { Rules, SignedHeader } from '../../../src/protocol/rules.ts';
 import { ProtocolError } from '../../../src/primitives/errors.ts';
 import type { KeyValue } from '../../../src/store/tables/key-value.ts';
 import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
@@ -40,6 +40,8 @@ export interface ForgingFixtureOptions {
   readonly isChainClockFrozen?: boolean;
   /** Whether delegates ignore signatures of other nodes; default: true. */
   readonly riskDoubleForging?: boolean;
+  /** Returns the height of the final block; default: the one of the rules. */
+  readonly finalizedHeight?: () => number;
 }
 
 /** Makes a scheduler with the keys of every third delegate, on its own chain. */
@@ -49,9 +51,11 @@ export function setUpForging({
   isBootKnown = true,
   isChainClockFrozen = false,
   riskDoubleForging = true,
+  finalizedHeight,
 }: ForgingFixtureOptions = {}) {
   const maker = new ChainMaker();
-  const { network, rules } = maker;
+  const { network } = maker;
+  const rules: Rules = finalizedHeight === undefined ? maker.rules : { ...maker.rules, finalizedHeight };
   const { params } = network;
   const time = new VirtualTime(params.epochMs + 1000 * params.blockTimeS);
   const logged: LoggedEvent[] = [];
@@ -130,6 +134,8 @@ export function setUpForging({
     chain,
     /** The enabled delegates. */
     own,
+    /** Accounts that are no delegates. */
+    accounts: network.accounts,
     scheduler,
     currentSlot,
     nowMs: () => clock.nowMs(),

@@ -1,0 +1,25 @@
+import test from 'ava';
+import { publicKeyOf } from '../../support/chain-maker.ts';
+import { setUpForging } from './forging-fixture.ts';
+
+/** Enables an account that has had no slot, and makes its need to wait unprovable after a number of slots. */
+async function waitingAfter(provableSlots: number) {
+  let finalizedHeight = 2;
+  const its = setUpForging({ riskDoubleForging: false, finalizedHeight: () => finalizedHeight });
+  const keyPair = its.accounts[0]!;
+  its.scheduler.start();
+  await its.receiveBlockOf(its.currentSlot());
+  await its.pass(2);
+  its.scheduler.enable(keyPair);
+  await its.pass(provableSlots);
+  // The proof needs the lists of the rounds since the final block, which the state drops if finality stands for long.
+  finalizedHeight = 0;
+  await its.pass(3);
+  await its.scheduler.stop();
+  return its.scheduler.waiting(publicKeyOf(keyPair));
+}
+
+test('the scheduler finds out at its checks which waits are needless, and later needs no proof', async (t) => {
+  t.is(await waitingAfter(1), undefined);
+  t.like(await waitingAfter(0), { code: 'FORGING_HAND_OVER' });
+});
