@@ -274,7 +274,7 @@ export class SimNode {
 export class MemoryJournal implements FolderJournal {
   readonly entries = new Map<PublicKey, SignedHeader[]>();
   readonly held = new Map<PublicKey, number>();
-  /** The first value of `held`, by public key. */
+  /** The delegates whose records are copies (`SigningJournal.isCopyFor`). */
   readonly copies = new Set<PublicKey>();
   /**
    * Whether the node can detect that the content of this journal comes from a backup. `recordFileIdentity` makes the

@@ -44,7 +44,7 @@ export class MissedSlotLog {
 
   /**
    * Stores the reason why a delegate does not forge in its slot. For each slot, only the first reason is stored,
-   * because later reasons may be consequences of it.
+   * because later reasons may be consequences of it. If the first reason is normal (level `info`), a warning replaces it.
    */
   record(
     { slot, keyPair }: ForgingSlot,
@@ -52,7 +52,10 @@ export class MissedSlotLog {
     message: string,
     fields: Readonly<Record<string, unknown>>,
   ): void {
-    if (slot === this.#loggedSlot || slot === this.#pending?.slot) return;
+    const level = code === 'FORGING_NOT_BEGUN' ? 'info' : 'warn';
+    const stored = this.#pending?.slot === slot ? this.#pending : undefined;
+    const isReplaced = stored?.level === 'info' && level === 'warn';
+    if (slot === this.#loggedSlot || (stored !== undefined && !isReplaced)) return;
     const { chain } = this.#dependencies;
     const { header } = chain.tip;
     const height = header.height + 1;
@@ -61,7 +64,7 @@ export class MissedSlotLog {
     this.#pending = {
       slot,
       code,
-      level: code === 'FORGING_NOT_BEGUN' ? 'info' : 'warn',
+      level,
       message: isOurs ? message : `${message}, by an order of delegates that may be out of date`,
       fields: { height, delegate: hexOf(keyPair.publicKey), ...order, ...fields },
     };

@@ -91,7 +91,7 @@ export function setUpForging({
   let journalError: Error | undefined;
   let isHoldBroken = false;
   let notReady: string | undefined;
-  let isHeld = false;
+  let isSuspended = false;
   const scheduler = new ForgingScheduler({
     chain,
     pool: { step: () => undefined, readyForForging: () => [] },
@@ -116,7 +116,7 @@ export function setUpForging({
       bootMs: () => (isBootKnown ? time.nowMs + beyond.ranMs + beyond.bootMs : undefined),
       processorMs: () => beyond.processorMs,
     },
-    isForgingSuspended: () => isHeld,
+    isForgingSuspended: () => isSuspended,
     observer,
     waitThresholdMs: 1000,
     riskDoubleForging,
@@ -140,6 +140,10 @@ export function setUpForging({
     currentSlot,
     nowMs: () => clock.nowMs(),
     nowS: () => chain.nowS(),
+    /**
+     * Passes a number of slots. The clock starts at the beginning of a slot. In the first half of a slot after an empty
+     * one, the scheduler waits for a late block.
+     */
     pass: async (slots: number) => {
       // Let work that has already started set its timers before the virtual time advances.
       await new Promise((resolve) => setImmediate(resolve));
@@ -171,7 +175,8 @@ export function setUpForging({
       return importer.import(maker.build({ missedSlots }));
     },
     fillDisk: (full: boolean) => (isDiskFull = full),
-    hold: (held: boolean) => (isHeld = held),
+    /** Suspends forging, as a devnet does that forges only on request. */
+    suspend: (suspended: boolean) => (isSuspended = suspended),
     hinder: (reason: string | undefined) => (notReady = reason),
     /** Returns the enabled delegates' slots from `from` to `below - 1`, according to the current order of delegates. */
     ownSlots: (from: number, below: number): readonly number[] => {

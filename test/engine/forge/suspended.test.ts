@@ -8,14 +8,14 @@ import { ProtocolError } from '../../../src/primitives/errors.ts';
 import { slotAt } from '../../../src/protocol/slots.ts';
 import { setUpForging } from './forging-fixture.ts';
 
-test('while forging is paused no slot is filled, and none is reported as slept', async (t) => {
-  const { scheduler, chain, pass, hold, logged } = setUpForging();
-  hold(true);
+test('while forging is suspended, no slot is filled, and none is reported as slept', async (t) => {
+  const { scheduler, chain, pass, suspend, logged } = setUpForging();
+  suspend(true);
   scheduler.start();
   await pass(30);
   t.is(chain.tip.header.height, 1);
   t.deepEqual(logged, []);
-  hold(false);
+  suspend(false);
   await pass(30);
   await scheduler.stop();
   t.true(chain.tip.header.height > 1);
@@ -23,8 +23,8 @@ test('while forging is paused no slot is filled, and none is reported as slept',
 });
 
 test('a block on request fills the present slot once, if the slot is ours', async (t) => {
-  const { scheduler, chain, pass, hold, ownSlots, currentSlot, logged } = setUpForging();
-  hold(true);
+  const { scheduler, chain, pass, suspend, ownSlots, currentSlot, logged } = setUpForging();
+  suspend(true);
   scheduler.start();
   let forged = 0;
   for (let turn = 0; turn < 12; turn += 1) {
@@ -44,8 +44,8 @@ test('a block on request fills the present slot once, if the slot is ours', asyn
 });
 
 test('a block on request is in the journal before it is sent, and is dropped when the journal cannot record it', async (t) => {
-  const { scheduler, chain, pass, hold, ownSlots, currentSlot, signed, breakJournal } = setUpForging();
-  hold(true);
+  const { scheduler, chain, pass, suspend, ownSlots, currentSlot, signed, breakJournal } = setUpForging();
+  suspend(true);
   scheduler.start();
   const [slot = 0] = ownSlots(currentSlot() + 1, currentSlot() + 20);
   await pass(slot - currentSlot());
