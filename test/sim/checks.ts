@@ -170,6 +170,20 @@ export class Watch {
   }
 }
 
+/**
+ * Compares all headers that the same delegate has signed, on one node or on different nodes. `Watch` compares only those
+ * of the same node. Returns the reason of each contradiction between two of them.
+ */
+export function contradictions(world: World): readonly string[] {
+  const all = world.nodes.flatMap(({ journal }) => journal.signed);
+  return all.flatMap((one, index) =>
+    all
+      .slice(index + 1)
+      .filter(({ publicKey }) => publicKey === one.publicKey)
+      .flatMap(({ header }) => world.rules.contradiction(one.header, header) ?? []),
+  );
+}
+
 /** Checks that the weight of each delegate is the sum of the balances of its voters. */
 function checkWeights(node: SimNode): void {
   const weights = new Map<string, bigint>();

@@ -6,6 +6,7 @@
 import test from 'ava';
 
 import { publicKeyOf } from '../../support/chain-maker.ts';
+import { contradictions } from '../checks.ts';
 import { World, type WorldOptions } from '../world.ts';
 
 const BLOCK_TIME_S = 10;
@@ -23,20 +24,6 @@ function worldOf(generation: 2 | 3, options: Partial<WorldOptions>): World {
 }
 
 const slots = (world: World, count: number): Promise<void> => world.run(count * BLOCK_TIME_S);
-
-/**
- * Compares all headers that the same delegate has signed, on one node or on different nodes. Returns the reason of each
- * contradiction between two of them.
- */
-function contradictions(world: World): readonly string[] {
-  const all = world.nodes.flatMap(({ journal }) => journal.signed);
-  return all.flatMap((one, index) =>
-    all
-      .slice(index + 1)
-      .filter(({ publicKey }) => publicKey === one.publicKey)
-      .flatMap(({ header }) => world.rules.contradiction(one.header, header) ?? []),
-  );
-}
 
 for (const generation of [2, 3] as const) {
   // A node of generation 2 forges only if enough of its peers have the same tip. In this generation, two nodes without
