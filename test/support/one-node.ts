@@ -27,8 +27,8 @@ export interface OneNodeOptions {
   /** Data folder of the node, which may contain a chain; default: an empty folder. */
   readonly dataDir?: string;
   /**
-   * Settings of the configuration file, except `p2p` and `verifier`, which `startOneNode` sets. The node forges only if
-   * the settings enable forging.
+   * Settings of the configuration file, except `p2p` and `verifier`, which `startOneNode` sets. The section
+   * `forging` is replaced as a whole, and forging is off without it.
    */
   readonly config?: Untyped;
   readonly flags?: readonly string[];
