@@ -74,7 +74,10 @@ const BUSY_SHARE = 0.5;
 
 export class ClockWatch {
   readonly #dependencies: ClockWatchDependencies;
+  /** The last successful reading of `read`. */
   #last: Reading | undefined;
+  /** The last successful reading of `read` or `check`. */
+  #checked: Reading | undefined;
 
   constructor(dependencies: ClockWatchDependencies) {
     this.#dependencies = dependencies;
@@ -87,18 +90,25 @@ export class ClockWatch {
    * @returns undefined if this reading fails, or if no reading has succeeded before
    */
   read(): Passage | undefined {
-    const now = this.#read();
+    const now = this.check();
     if (now === undefined) return undefined;
     const last = this.#last;
     this.#last = now;
-    if (last === undefined) return undefined;
-    const ranMs = now.runMs - last.runMs;
-    const isBootKnown = now.bootMs !== undefined && last.bootMs !== undefined;
-    const sleptMs = isBootKnown ? Math.max(0, Number(now.bootMs) - Number(last.bootMs) - ranMs) : undefined;
-    const setMs = now.wallMs - last.wallMs - ranMs - (sleptMs ?? 0);
-    const passage = { ranMs, processorMs: now.processorMs - last.processorMs, sleptMs, setMs };
-    this.#report(passage);
-    return passage;
+    return last === undefined ? undefined : passageOf(last, now);
+  }
+
+  /**
+   * Reads the clocks and writes the log lines, as `read` does, but since the last successful reading of `read` or
+   * `check`. The result of the next call of `read` does not change.
+   *
+   * @returns the reading; undefined if it fails
+   */
+  check(): Reading | undefined {
+    const now = this.#read();
+    const last = this.#checked;
+    this.#checked = now ?? last;
+    if (now !== undefined && last !== undefined) this.#report(passageOf(last, now));
+    return now;
   }
 
   /**
@@ -130,6 +140,14 @@ export class ClockWatch {
       : `the clock was set ${way(setMs)}`;
     observer.log('warn', 'CLOCK_SET', message, { bySeconds: seconds(setMs) });
   }
+}
+
+function passageOf(last: Reading, now: Reading): Passage {
+  const ranMs = now.runMs - last.runMs;
+  const isBootKnown = now.bootMs !== undefined && last.bootMs !== undefined;
+  const sleptMs = isBootKnown ? Math.max(0, Number(now.bootMs) - Number(last.bootMs) - ranMs) : undefined;
+  const setMs = now.wallMs - last.wallMs - ranMs - (sleptMs ?? 0);
+  return { ranMs, processorMs: now.processorMs - last.processorMs, sleptMs, setMs };
 }
 
 /**

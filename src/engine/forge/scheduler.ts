@@ -338,6 +338,8 @@ export class ForgingScheduler {
     if (forgingSlot === undefined) return undefined;
     const publicKey = hexOf(forgingSlot.keyPair.publicKey);
     try {
+      // The clock may have been set while this attempt waited for other work of the chain.
+      this.#clockWatch.check();
       this.#waitUpdates.renewOrThrow();
       const clearance = this.#guard.clearance(publicKey, forgingSlot.slot);
       if (!clearance.granted) {

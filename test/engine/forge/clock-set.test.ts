@@ -243,3 +243,27 @@ test('a block that another node signed for a delegate begins a wait, unless the 
     [its.nowS()],
   );
 });
+
+test('a step of the clock during an attempt to forge is noticed before the signature', async (t) => {
+  const its = setUpForging({ riskDoubleForging: false });
+  its.scheduler.start();
+  const from = its.currentSlot() + 2;
+  await its.pass(60);
+  const watched = its.ownSlots(from, its.currentSlot())[2] ?? 0;
+  const next = its.ownSlots(its.currentSlot() + 1, its.currentSlot() + 40)[0] ?? 0;
+  await its.pass(next - its.currentSlot() + 0.3);
+  // The attempt to forge waits for other work of the chain. Meanwhile, the clock is set to the slot of a delegate that
+  // has left its last slot unused, by the clock that was behind.
+  let endWork: () => void = () => t.fail();
+  const work = new Promise<void>((resolve) => (endWork = resolve));
+  void its.chain.runExclusive(() => work);
+  await its.pass(0.4);
+  its.setClock(watched + 101 - its.currentSlot());
+  endWork();
+  await its.pass(2);
+  await its.scheduler.stop();
+  t.deepEqual(
+    of(its.logged, 'CLOCK_SET', 'BLOCK_FORGED').map(({ code }) => code),
+    ['CLOCK_SET'],
+  );
+});

@@ -55,6 +55,18 @@ test('a clock that is set while the machine sleeps is distinguished from the sle
   t.deepEqual(logged, ['MACHINE_SLEPT', 'CLOCK_SET']);
 });
 
+test('a check reports a step of the clock once, and the next reading still covers it', (t) => {
+  const { watch, now, logged, pass } = watched();
+  watch.read();
+  pass(300);
+  now.wallMs += 60_000;
+  watch.check();
+  t.deepEqual(logged, ['CLOCK_SET']);
+  pass(700);
+  t.like(watch.read(), { ranMs: 1000, setMs: 60_000 });
+  t.deepEqual(logged, ['CLOCK_SET']);
+});
+
 test('the clocks of a running machine advance alike', async (t) => {
   const before = systemTimes.runMs();
   const bootBefore = systemTimes.bootMs();
