@@ -119,11 +119,14 @@ function boundOfYoungChain(
   params: Pick<ChainParams, 'blockTimeS'>,
 ): number | undefined {
   const first = state.header(FIRST_FORGED_HEIGHT);
-  // If nobody has forged yet, there are no unknown headers. There are also no unknown headers if the delegate is new
-  // and `sinceS` is before the end of the first forged block's slot. All unknown headers would then be older than
-  // `sinceS`, but nobody forged before the slot of the first forged block.
-  if (first === undefined || (isNew && first.timestamp + params.blockTimeS > sinceS)) return 0;
-  if (isWaitNeedless) return FIRST_FORGED_HEIGHT + slotsUntil(sinceS, first, params);
+  // If nobody has forged yet, there are no unknown headers.
+  if (first === undefined) return 0;
+  const reachable = FIRST_FORGED_HEIGHT + slotsUntil(sinceS, first, params);
+  // If the delegate is new and `sinceS` is before the end of the first forged block's slot, the wait is over: nobody has
+  // forged before this slot. Another node may have used the slot of `sinceS`, and the next one.
+  if (isNew && first.timestamp + params.blockTimeS > sinceS)
+    return slotAt(sinceS, params) + 1 < slotAt(first.timestamp, params) ? 0 : reachable;
+  if (isWaitNeedless) return reachable;
   if (tip.timestamp < dueS) return undefined;
   // The height of the tip of a branch that has a block in each slot since the first forged block.
   return FIRST_FORGED_HEIGHT + Math.ceil((tip.timestamp - first.timestamp) / params.blockTimeS);

@@ -63,6 +63,28 @@ test('without a possible header above the final block there is no wait, and the 
   }
 });
 
+test('a new delegate from before the first forged block names the slots that another node may have used', (t) => {
+  const maker = grown(10);
+  const { blockTimeS } = maker.network.params;
+  const first = maker.state.header(2)!;
+  const isNew = [...maker.network.delegates].find(
+    (each) =>
+      ![2, 3, 4, 5, 6, 7, 8, 9, 10].some((at) => maker.state.header(at)?.generatorPublicKey === publicKeyOf(each)),
+  )!;
+  const named = (sinceS: number): number | undefined => {
+    const over = ask(maker, { publicKey: publicKeyOf(isNew), sinceS });
+    return over.ready ? (over.previouslyForged?.maxHeightPreviouslyForged ?? 0) : undefined;
+  };
+  t.is(named(first.timestamp - 2 * blockTimeS), 0);
+  t.is(
+    named(first.timestamp - blockTimeS),
+    2,
+    'it may have used the slot of the first block, by a clock that is ahead',
+  );
+  t.is(named(first.timestamp + blockTimeS - 1), 3);
+  t.is(named(first.timestamp + blockTimeS), undefined, 'it waits');
+});
+
 test('on a chain without final blocks the estimate counts from now, not from the epoch', (t) => {
   const maker = grown(40);
   const { blockTimeS } = maker.network.params;
