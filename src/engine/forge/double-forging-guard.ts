@@ -17,13 +17,13 @@ import { NewestBlocks, type Newest } from './newest-blocks.ts';
 import { NeedlessWaits, UNSURE_SLOTS } from './needless-waits.ts';
 import { isOfChain } from './recalled-header.ts';
 import type { TipCheck } from './tip-check.ts';
-import { isForeign, isIncomplete, Waits } from './waits.ts';
+import { isForeign, isIncomplete, isSinceBeginning, Waits } from './waits.ts';
 
 export interface DoubleForgingGuardDependencies {
   readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'currentSlot' | 'nowS'>;
   readonly journal: SigningJournal;
   /** Checks whether our tip is the tip of the network. */
-  readonly tipCheck: Pick<TipCheck, 'doubt' | 'peersAhead' | 'isTipSurelyNewest' | 'hasAllDelegates'>;
+  readonly tipCheck: Pick<TipCheck, 'doubt' | 'doubtBeforeFirstBlock' | 'isTipSurelyNewest'>;
   /**
    * If true, a delegate signs a header whenever the journal allows the header. The node then ignores signatures that
    * the delegate made on other nodes.
@@ -351,18 +351,15 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Decides whether a delegate may sign if the chain has only the genesis block. If a peer has a longer chain, the
-   * delegate waits for this chain. No other node can have begun the chain if all slots so far belong to delegates of
+   * Decides whether a delegate may sign if the chain has only the genesis block. If the network may have a longer chain,
+   * the delegate waits for this chain. No other node can have begun the chain if all slots so far belong to delegates of
    * this node, and if the node knows the signatures of these delegates. In this case, the delegate may sign. If another
    * node may have begun the chain, the delegate may sign only after one of its slots has passed.
    */
   #waitBeforeFirstBlock(publicKey: PublicKey, slot: number): Waiting | undefined {
     const { tipCheck } = this.#dependencies;
-    const ahead = tipCheck.peersAhead;
-    if (ahead > 0) {
-      const reason = `${ahead} peers have a longer chain, and this node has only the genesis block`;
-      return { code: 'FORGING_OLD_TIP', reason };
-    }
+    const doubt = tipCheck.doubtBeforeFirstBlock();
+    if (doubt !== undefined) return { code: 'FORGING_OLD_TIP', ...doubt };
     const isKnown = tipCheck.isTipSurelyNewest() && !this.#dependencies.journal.isCopyFor(publicKey);
     return isKnown ? undefined : this.#watch(publicKey, slot);
   }
@@ -426,7 +423,8 @@ export class DoubleForgingGuard {
     // While the search for headers from other nodes continues, `#watch` returns the reason to wait. This method
     // therefore returns undefined.
     if (foreign === 'unknown') return undefined;
-    if (foreign === undefined && !isIncomplete(journal, publicKey)) return undefined;
+    const isComplete = !isIncomplete(journal, publicKey) || isSinceBeginning(this.#dependencies, publicKey);
+    if (foreign === undefined && isComplete) return undefined;
     const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
     const isWaitNeedless = foreign === undefined && this.#needless.has(publicKey, heldSinceS);
     const sinceS = Math.max(heldSinceS, foreign === undefined ? 0 : foreign.timestamp + 1);

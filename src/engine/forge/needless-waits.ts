@@ -8,10 +8,7 @@ import { slotAt } from '../../protocol/slots.ts';
 import type { PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import { earliestSlotOf } from './earliest-slot.ts';
-import type { TipCheck } from './tip-check.ts';
 
-const GENESIS_HEIGHT = 1;
-const FIRST_FORGED_HEIGHT = 2;
 /**
  * Number of slots from the enabling of a delegate on, in which another node may have signed before: the slot of the
  * enabling, and the next one, because clocks can differ by less than a slot.
@@ -21,7 +18,6 @@ export const UNSURE_SLOTS = 2;
 export interface NeedlessWaitsDependencies {
   readonly chain: Pick<Chain, 'rules' | 'state' | 'tip'>;
   readonly journal: SigningJournal;
-  readonly tipCheck: Pick<TipCheck, 'hasAllDelegates'>;
 }
 
 interface Slotless {
@@ -42,9 +38,8 @@ export class NeedlessWaits {
   }
 
   /**
-   * Whether no other node can have signed a header of the delegate on a branch above the final block: neither the chain nor
-   * a record shows a signature, and the delegate was enabled on this node before its first slot on any such branch. The
-   * answer is also true on a young chain of which this node makes all blocks.
+   * Whether no other node can have signed a header of the delegate on a branch above the final block: neither the chain
+   * nor a record shows a signature, and the delegate was enabled on this node before its first slot on any such branch.
    *
    * @param heldSinceS the last enabling of the delegate, or a later time up to which another node may have signed
    */
@@ -53,13 +48,13 @@ export class NeedlessWaits {
     if (!chain.rules.hasFinality) return false;
     const isUnknown = journal.last(publicKey) === undefined && journal.outside(publicKey) !== 'later';
     if (!isUnknown || journal.isCopyFor(publicKey) || journal.foreignS(publicKey) !== undefined) return false;
-    if (this.#isOnlyForger()) return true;
     return this.#hadNoSlot(publicKey, heldSinceS);
   }
 
   /**
-   * Whether the delegate had no slot before `sinceS` on any branch above the final block. A true result stays true: branches
-   * above a later final block are above the earlier one, too. Later, the state may no longer have the lists of the rounds.
+   * Whether the delegate had no slot before `sinceS` on any branch above the final block. A true result stays true:
+   * branches above a later final block are above the earlier one, too. Later, the state may no longer have the lists of
+   * the rounds.
    */
   #hadNoSlot(publicKey: PublicKey, sinceS: number): boolean {
     const { rules, state, tip } = this.#dependencies.chain;
@@ -71,18 +66,5 @@ export class NeedlessWaits {
     const hadNoSlot = earliest !== undefined && slotAt(sinceS, rules.params) + UNSURE_SLOTS <= earliest;
     this.#slotless.set(publicKey, { sinceS, tipId, hadNoSlot });
     return hadNoSlot;
-  }
-
-  /**
-   * Whether only the genesis block is final, all delegates of the round are enabled on this node, and this node signed the
-   * first forged block. If its waits began again with each restart, the network would stand for many slots.
-   */
-  #isOnlyForger(): boolean {
-    const { chain, journal, tipCheck } = this.#dependencies;
-    const { rules, state } = chain;
-    const first = state.header(FIRST_FORGED_HEIGHT)?.generatorPublicKey;
-    if (first === undefined || rules.finalizedHeight(state) > GENESIS_HEIGHT || !tipCheck.hasAllDelegates())
-      return false;
-    return journal.last(first) !== undefined && !journal.isCopyFor(first);
   }
 }

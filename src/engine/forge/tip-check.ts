@@ -143,9 +143,20 @@ export class TipCheck {
     return doubt;
   }
 
-  /** Number of peers in `PeerTips.tips` with a better tip than ours. */
-  get peersAhead(): number {
-    return this.#aheadOf(this.#dependencies.peerTips(this.#heardSinceMs()).tips);
+  /**
+   * Returns the reason why the network may have begun its chain, although the chain of this node has only the genesis
+   * block; undefined if there is none. A round of slots does not end this doubt: a node with an empty data folder may
+   * lack the whole chain.
+   */
+  doubtBeforeFirstBlock(): TipDoubt | undefined {
+    const { tips, areExpected } = this.#dependencies.peerTips(this.#heardSinceMs());
+    const ahead = this.#aheadOf(tips);
+    if (ahead > 0) return { reason: `${ahead} peers have a longer chain, and this node has only the genesis block` };
+    if (tips.length > 0 || !areExpected) return undefined;
+    const reason =
+      'this node has only the genesis block, and no peer has reported its tip yet: see `bloomery peers` and connect a peer, ' +
+      'or start the node with --no-peers if it is the only node of a new network';
+    return { reason };
   }
 
   /**
@@ -169,12 +180,6 @@ export class TipCheck {
       if (outside !== 'agrees' && !isNew && this.#recalled(owner) === undefined) return false;
     }
     return true;
-  }
-
-  /** Whether all delegates of the present round are enabled on this node. */
-  hasAllDelegates(): boolean {
-    const { chain, isEnabled } = this.#dependencies;
-    return chain.rules.forgers(chain.state, chain.tip.header.height + 1).every(isEnabled);
   }
 
   #doubt(): TipDoubt | undefined {

@@ -19,7 +19,7 @@ import type { TipCheck } from './tip-check.ts';
 export interface WaitsDependencies {
   readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'nowS' | 'currentSlot'>;
   readonly journal: SigningJournal;
-  readonly tipCheck: Pick<TipCheck, 'doubt' | 'hasAllDelegates'>;
+  readonly tipCheck: Pick<TipCheck, 'doubt'>;
   readonly riskDoubleForging: boolean;
   /** Called when the wait of a delegate has begun again, so that slots that it left unused before do not count. */
   readonly onBegun: (publicKey: PublicKey, sinceS: number) => void;
@@ -44,13 +44,15 @@ export class Waits {
 
   /**
    * Call when a delegate is enabled that was not enabled before. If the record of the delegate is incomplete, its wait
-   * begins now: another node may have signed until now, even if the delegate was enabled on this node earlier.
+   * begins now: another node may have signed until now, even if the delegate was enabled on this node earlier. A
+   * delegate that this node has had since the beginning of the network does not wait (`isSinceBeginning`).
    */
   begin(publicKey: PublicKey): void {
     const { chain, journal } = this.#dependencies;
     const heldSinceS = journal.heldSinceS(publicKey);
     // Generation 2 has no hand-over, and only needs to know that the record is incomplete.
     if (!isIncomplete(journal, publicKey) || (heldSinceS !== undefined && !chain.rules.hasFinality)) return;
+    if (isSinceBeginning(this.#dependencies, publicKey)) return;
     const nowS = Math.max(this.#nowS(), (journal.last(publicKey)?.timestamp ?? 0) + 1);
     if (nowS > (heldSinceS ?? 0)) this.#begin(publicKey, nowS);
   }
@@ -67,22 +69,9 @@ export class Waits {
     for (const publicKey of publicKeys) {
       const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
       const sinceS = byS === undefined ? this.#nowS() : Math.min(this.#nowS(), heldSinceS + byS);
-      if (!isIncomplete(journal, publicKey) || this.#isFromBeginning(publicKey, heldSinceS)) continue;
+      if (!isIncomplete(journal, publicKey) || isSinceBeginning(this.#dependencies, publicKey)) continue;
       if (sinceS > heldSinceS) this.#begin(publicKey, sinceS);
     }
-  }
-
-  /**
-   * Whether the network is new and all its delegates are on this node, and this one was enabled before the first forged
-   * block. There are then no unknown headers, whatever the clock.
-   */
-  #isFromBeginning(publicKey: PublicKey, heldSinceS: number): boolean {
-    const { chain, journal, tipCheck } = this.#dependencies;
-    const { rules, state } = chain;
-    const first = state.header(FIRST_FORGED_HEIGHT);
-    if (first === undefined || rules.finalizedHeight(state) >= FIRST_FORGED_HEIGHT) return false;
-    const isBefore = heldSinceS < first.timestamp + rules.params.blockTimeS;
-    return isBefore && !journal.isCopyFor(publicKey) && tipCheck.hasAllDelegates();
   }
 
   /**
@@ -152,11 +141,39 @@ export class Waits {
     onBegun(publicKey, sinceS);
   }
 
-  /** The present chain time. A clock that is behind the tip is wrong, so the result is after the tip. */
+  /**
+   * The present chain time. A clock that is behind the tip is wrong, so the result is after the tip. It is also after the
+   * slot of the first forged block: an earlier time would say that only the genesis block existed (`isSinceBeginning`).
+   */
   #nowS(): number {
     const { chain } = this.#dependencies;
-    return Math.max(chain.nowS(), chain.tip.header.timestamp + 1);
+    const { header } = chain.tip;
+    const first = chain.state.header(FIRST_FORGED_HEIGHT);
+    const firstEndS = first === undefined ? 0 : first.timestamp + chain.rules.params.blockTimeS;
+    return Math.max(chain.nowS(), header.timestamp + 1, firstEndS);
   }
+}
+
+/**
+ * Whether a delegate without a header is on this node since the beginning of the network: it was enabled while the chain
+ * had only the genesis block, and this node then signed the first forged block. Its record is then complete. When a block
+ * above the genesis block is final, the answer is false, because the usual waits end from then on.
+ */
+export function isSinceBeginning(
+  { chain, journal }: Pick<WaitsDependencies, 'journal'> & { readonly chain: Pick<Chain, 'rules' | 'state'> },
+  publicKey: PublicKey,
+): boolean {
+  const { rules, state } = chain;
+  const first = state.header(FIRST_FORGED_HEIGHT);
+  if (first === undefined || !rules.hasFinality || rules.finalizedHeight(state) >= FIRST_FORGED_HEIGHT) return false;
+  const { generatorPublicKey, timestamp } = first;
+  const isOurs = (journal.last(generatorPublicKey)?.timestamp ?? -1) >= timestamp;
+  if (!isOurs || journal.isCopyFor(generatorPublicKey)) return false;
+  if (journal.last(publicKey) !== undefined || journal.outside(publicKey) === 'later') return false;
+  if (journal.isCopyFor(publicKey) || journal.foreignS(publicKey) !== undefined) return false;
+  // A wait that began later begins after the slot of the first forged block (`Waits.#nowS`).
+  const heldSinceS = journal.heldSinceS(publicKey);
+  return heldSinceS !== undefined && heldSinceS < timestamp + rules.params.blockTimeS;
 }
 
 /**

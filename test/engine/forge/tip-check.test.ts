@@ -66,6 +66,16 @@ for (const [what, peerTips, signedBeyond, safe] of [
   });
 }
 
+test('before the first block, a peer that is expected must have reported its tip, and no peer may be ahead', (t) => {
+  const after = (peerTips: PeerTips): string | undefined =>
+    node(peerTips, 0).tipCheck.doubtBeforeFirstBlock()?.reason.slice(0, 40);
+  const { tip } = node(NOBODY, 0);
+  t.is(after(NOBODY), 'this node has only the genesis block, an');
+  t.is(after({ ...NOBODY, areExpected: false }), undefined);
+  t.is(after({ ...NOBODY, tips: [tip] }), undefined);
+  t.is(after({ ...NOBODY, tips: [{ ...tip, height: tip.height + 1 }] }), '1 peers have a longer chain, and this no');
+});
+
 for (const isCopy of [false, true])
   test(`a delegate without a header ${isCopy ? 'from a copy may have' : 'has'} signed nothing above the tip`, (t) => {
     const { tipCheck, setUp } = node(NOBODY, 0);

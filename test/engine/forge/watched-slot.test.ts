@@ -61,7 +61,7 @@ function setUp(generation: 2 | 3, isRecalled: boolean) {
       nowS: () => slot * params.blockTimeS,
     },
     journal,
-    tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => false, hasAllDelegates: () => false },
+    tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => false },
     riskDoubleForging: false,
   });
   return { guard, publicKey: isRecalled ? publicKey : other, adopted, setSlot: (to: number) => (slot = to) };
@@ -98,7 +98,7 @@ for (const generation of [2, 3] as const)
           nowS: () => tip.timestamp + params.blockTimeS,
         },
         journal: { ...NO_JOURNAL, last: () => copied, heldSinceS: () => heldSinceS, isCopyFor: () => heldSinceS > 0 },
-        tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true, hasAllDelegates: () => true },
+        tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => true },
         riskDoubleForging: false,
       });
     const next = slotAt(tip.timestamp, params) + 1;
@@ -133,7 +133,7 @@ for (const generation of [2, 3] as const) {
         ...{ currentSlot: () => slot, nowS: () => slot * params.blockTimeS },
       },
       journal: { ...NO_JOURNAL, heldSinceS: () => tip.timestamp, isCopyFor: () => isCopy },
-      tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true, hasAllDelegates: () => true },
+      tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => true },
       riskDoubleForging: false,
     });
     return { guard, publicKey: publicKeyOf(other), slot };
@@ -163,7 +163,7 @@ for (const generation of [2, 3] as const) {
           nowS: () => 1010,
         },
         journal: { ...NO_JOURNAL, heldSinceS: () => 0, isCopyFor: () => isCopy },
-        tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true, hasAllDelegates: () => true },
+        tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => true },
         riskDoubleForging: false,
       });
       const code = codeOf(guard.clearance(publicKey, 101));
@@ -189,7 +189,7 @@ for (const generation of [2, 3] as const) {
           ...{ currentSlot: () => slot, nowS: () => slot * params.blockTimeS },
         },
         journal: { ...NO_JOURNAL, last: () => last, heldSinceS: () => heldSinceS, isCopyFor: () => heldSinceS > 0 },
-        tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true, hasAllDelegates: () => true },
+        tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => true },
         riskDoubleForging: false,
       });
     t.not(codeOf(guardWith(0).clearance(publicKey, slot)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
@@ -227,7 +227,7 @@ for (const generation of [2, 3] as const) {
           if (foreignS !== undefined) noted.push(foreignS);
         },
       },
-      tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true, hasAllDelegates: () => true },
+      tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => true },
       riskDoubleForging: false,
     });
     const publicKey = first.generatorPublicKey;
@@ -299,7 +299,7 @@ test('generation 3: the block of another node of an unknown delegate, or with ri
     const guard = new DoubleForgingGuard({
       chain: { rules, state: store, tip: { header: first }, currentSlot: () => 1, nowS: () => 9 },
       journal: { ...NO_JOURNAL, heldSinceS: () => heldSinceS, hold: () => t.fail('a wait was stored') },
-      tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true, hasAllDelegates: () => true },
+      tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => true },
       riskDoubleForging,
     });
     guard.waits.noteForeign({ ...first, id: 'k' });
@@ -322,6 +322,11 @@ function guardWithWaits(generation: 2 | 3 = 3) {
     ...{
       isTipNewest: false,
       isBroken: false,
+      /** The last header of the delegate of the first forged block, if the journal has it. */
+      signedFirst: undefined as SignedHeader | undefined,
+      isSignerCopy: false,
+      outside: 'unknown' as 'unknown' | 'later',
+      finalizedHeight: 1,
       doubt: undefined as { readonly reason: string } | undefined,
     },
   };
@@ -329,15 +334,19 @@ function guardWithWaits(generation: 2 | 3 = 3) {
   const guard = new DoubleForgingGuard({
     chain: {
       ...{ state: store, tip: { header: first }, currentSlot: () => now.slot, nowS: () => now.s },
-      rules,
+      rules: { ...rules, finalizedHeight: () => now.finalizedHeight },
     },
     journal: {
       ...NO_JOURNAL,
       foreignS: () => noted.at(-1),
-      last: () => now.last,
+      last: (key) => (key === first.generatorPublicKey && now.signedFirst !== undefined ? now.signedFirst : now.last),
+      outside: () => now.outside,
       recalled: () => now.recalled,
       heldSinceS: () => held.at(-1)?.[0],
-      isCopyFor: () => held.at(-1)?.[1] === true,
+      isCopyFor: (key) =>
+        key === first.generatorPublicKey && now.signedFirst !== undefined
+          ? now.isSignerCopy
+          : held.at(-1)?.[1] === true,
       hold: (_publicKey, sinceS, isCopy, foreignS) => {
         if (now.isBroken) throw new ProtocolError('JOURNAL_WRITE_FAILED');
         held.push([sinceS, isCopy]);
@@ -346,7 +355,7 @@ function guardWithWaits(generation: 2 | 3 = 3) {
       adopt: () => void held.push([0, false]),
     },
     tipCheck: {
-      ...{ doubt: () => now.doubt, peersAhead: 0 },
+      ...{ doubt: () => now.doubt, doubtBeforeFirstBlock: () => undefined },
       ...{ isTipSurelyNewest: () => now.isTipNewest, hasAllDelegates: () => now.isTipNewest },
     },
     riskDoubleForging: false,
@@ -356,19 +365,11 @@ function guardWithWaits(generation: 2 | 3 = 3) {
 
 test('a wait begins after the tip, and again after the clock was set forward', (t) => {
   const { guard, held, now, first, params } = guardWithWaits();
-  const afterTipS = first.timestamp + 1;
+  const afterTipS = first.timestamp + params.blockTimeS;
   guard.hold('a');
   t.deepEqual(held.splice(0), [[afterTipS, false]], 'the clock is behind the tip');
-  held.push([first.timestamp, false]);
   now.s = afterTipS + 1000;
-  now.isTipNewest = true;
-  guard.waits.clockSetForward(['a'], undefined);
-  t.is(held.length, 1, 'a new network with all delegates here, and the delegate was enabled before its first block');
-  held.push([first.timestamp + params.blockTimeS, false]);
-  guard.waits.clockSetForward(['a'], undefined);
-  t.is(held.length, 3, 'it was enabled after the first block');
-  now.isTipNewest = false;
-  held.splice(0, 3, [5, true]);
+  held.push([5, true]);
   guard.waits.clockSetForward(['a'], undefined);
   guard.waits.clockSetForward(['a'], undefined);
   t.deepEqual(held.splice(1), [[now.s, true]]);
@@ -379,8 +380,52 @@ test('a wait begins after the tip, and again after the clock was set forward', (
   t.is(held.length, 2, 'the record is complete');
 });
 
+test('a delegate that a node has since the beginning of the network does not wait, whatever the clock', (t) => {
+  const { guard, held, noted, now, first, params } = guardWithWaits();
+  const signedFirst = { ...last, blockId: first.id, height: 2, timestamp: first.timestamp };
+  const begins = (): boolean => {
+    const length = held.length;
+    guard.waits.clockSetForward(['a'], undefined);
+    guard.waits.begin('a');
+    return held.length > length;
+  };
+  const reset = (): void => {
+    held.splice(0, held.length, [first.timestamp, false]);
+    noted.length = 0;
+    Object.assign(now, {
+      s: first.timestamp + 1000,
+      signedFirst,
+      isSignerCopy: false,
+      outside: 'unknown',
+      finalizedHeight: 1,
+    });
+    now.last = undefined;
+  };
+  reset();
+  t.false(begins());
+  t.deepEqual(guard.clearance('a', 101), { granted: true, previouslyForged: undefined });
+  for (const [why, change] of [
+    ['another node signed the first block', () => (now.signedFirst = undefined)],
+    [
+      'the first block is of another network',
+      () => (now.signedFirst = { ...signedFirst, timestamp: first.timestamp - 1 }),
+    ],
+    ['the record of the first block is a copy', () => (now.isSignerCopy = true)],
+    ['the record is a copy', () => held.push([first.timestamp, true])],
+    ['another node has signed', () => noted.push(5)],
+    ['a watermark knows a header', () => (now.outside = 'later')],
+    ['a block is final', () => (now.finalizedHeight = 2)],
+    ['enabled after the first block', () => held.push([first.timestamp + params.blockTimeS, false])],
+    ['it has a header', () => (now.last = { ...last, timestamp: first.timestamp - 1 })],
+  ] as const) {
+    reset();
+    change();
+    t.true(begins(), why);
+  }
+});
+
 test('a wait begins again when its delegate is enabled', (t) => {
-  const { guard, held, now, first } = guardWithWaits();
+  const { guard, held, now, first, params } = guardWithWaits();
   now.s = first.timestamp + 100;
   held.push([5, true]);
   guard.hold('a');
@@ -390,7 +435,7 @@ test('a wait begins again when its delegate is enabled', (t) => {
     // The clock is behind the header, or behind the tip.
     [now.s + 51, now.s + 50, now.s, undefined],
     [now.s + 1, now.s, 3, undefined],
-    [2, 1, 3, first.timestamp + 1],
+    [2, 1, 3, first.timestamp + params.blockTimeS],
     // The record is complete.
     [5, 5, now.s, undefined],
   ] as const) {
@@ -417,8 +462,6 @@ test('a delegate that was enabled before its first possible slot does not wait',
   const now = { enabledSlot: first - 2, finalizedHeight, foreignS: undefined as number | undefined };
   const record = { isCopy: false, outside: 'unknown' as 'unknown' | 'later' };
   const rules: Rules = { ...base, finalizedHeight: () => now.finalizedHeight };
-  const node = { hasAll: false, signerOfFirst: undefined as SignedHeader | undefined };
-  const signer = store.header(2)!.generatorPublicKey;
   const guard = new DoubleForgingGuard({
     chain: {
       ...{ rules, state: store, tip: { header: maker.tip } },
@@ -428,13 +471,11 @@ test('a delegate that was enabled before its first possible slot does not wait',
       ...NO_JOURNAL,
       ...{ heldSinceS: () => (now.enabledSlot + 1) * params.blockTimeS - 1, foreignS: () => now.foreignS },
       ...{ isCopyFor: () => record.isCopy, outside: () => record.outside },
-      last: (key) => (key === signer ? node.signerOfFirst : undefined),
     },
     tipCheck: {
       doubt: () => undefined,
-      peersAhead: 0,
+      doubtBeforeFirstBlock: () => undefined,
       isTipSurelyNewest: () => true,
-      hasAllDelegates: () => node.hasAll,
     },
     riskDoubleForging: false,
   });
@@ -455,16 +496,6 @@ test('a delegate that was enabled before its first possible slot does not wait',
   Object.assign(record, { isCopy: false, outside: 'later' });
   t.is(codeOf(clearance()), 'FORGING_HAND_OVER');
   record.outside = 'unknown';
-
-  now.finalizedHeight = 1;
-  now.enabledSlot = slotAt(maker.tip.timestamp, params);
-  t.is(codeOf(clearance()), 'FORGING_HAND_OVER', 'a young network');
-  node.hasAll = true;
-  t.is(codeOf(clearance()), 'FORGING_HAND_OVER', 'another node may have begun the chain');
-  node.signerOfFirst = last;
-  t.is(namedBy(clearance()), 105, 'this node makes all blocks');
-  node.hasAll = false;
-  t.is(codeOf(clearance()), 'FORGING_HAND_OVER');
 });
 
 for (const generation of [2, 3] as const) {
@@ -476,6 +507,12 @@ for (const generation of [2, 3] as const) {
     guard.hold(OWN);
     for (const ahead of [0, 1])
       t.is(codeOf(guard.clearance(OWN, now.slot + ahead)), 'FORGING_WAITS_FOR_EMPTY_SLOT', `${ahead}`);
+    t.not(codeOf(guard.clearance(OWN, now.slot + 2)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
+    // Forging is enabled again.
+    now.slot += 7;
+    now.s = now.slot * params.blockTimeS;
+    guard.hold(OWN);
+    t.is(codeOf(guard.clearance(OWN, now.slot + 1)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
     t.not(codeOf(guard.clearance(OWN, now.slot + 2)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
     // The clock was behind, and another node may have used the present slot before.
     guard.clockSetForward([OWN], 3 * params.blockTimeS - 1);
@@ -569,7 +606,7 @@ for (const generation of [2, 3] as const)
           nowS: () => 850 * params.blockTimeS,
         },
         journal: { ...NO_JOURNAL, last: () => signed },
-        tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true, hasAllDelegates: () => true },
+        tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => true },
         riskDoubleForging,
       });
     const guard = make(false);
@@ -620,7 +657,7 @@ for (const generation of [2, 3] as const)
         ...{ last: () => copied, heldSinceS: () => held.at(-1), isCopyFor: () => true },
         hold: (_publicKey, sinceS) => void held.push(sinceS),
       },
-      tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true, hasAllDelegates: () => false },
+      tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => true },
       riskDoubleForging: false,
     });
     const codeAfter = (slots: number, event: () => void = () => undefined): string => {
@@ -702,7 +739,7 @@ for (const generation of [2, 3] as const)
         isCopyFor: () => true,
         hold: (_publicKey, sinceS) => void held.push(sinceS),
       },
-      tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true, hasAllDelegates: () => true },
+      tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => true },
       riskDoubleForging: false,
     });
     const codes = new Map<number, string>();
@@ -726,9 +763,8 @@ test('on the genesis block, a watermark with a header makes the delegate wait fo
       journal: { ...NO_JOURNAL, heldSinceS: () => 5, outside: () => outside },
       tipCheck: {
         doubt: () => ({ reason: 'no peer' }),
-        peersAhead: 0,
+        doubtBeforeFirstBlock: () => undefined,
         isTipSurelyNewest: () => true,
-        hasAllDelegates: () => true,
       },
       riskDoubleForging: false,
     });
@@ -759,7 +795,7 @@ test('a slot during the search for other blocks is no slot that a copy left unus
         if (foreignS !== undefined) noted.push(foreignS);
       },
     },
-    tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true, hasAllDelegates: () => true },
+    tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => true },
     riskDoubleForging: false,
   });
   const outcomes: string[] = [];
@@ -789,7 +825,7 @@ test('generation 3: a slot that a copy left unused before the end of the hand-ov
       isCopyFor: () => now.isOver,
       recalled: () => now.recalled,
     },
-    tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => true, hasAllDelegates: () => true },
+    tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => true },
     riskDoubleForging: false,
   });
   t.is(codeOf(guard.clearance(publicKey, slot)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
@@ -809,7 +845,7 @@ test('with riskDoubleForging, a header also follows the blocks of its delegate o
         ...{ currentSlot: () => slot, nowS: () => slot * params.blockTimeS },
       },
       journal: { ...NO_JOURNAL, last: () => journalLast },
-      tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => false, hasAllDelegates: () => false },
+      tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => false },
       riskDoubleForging: true,
     });
     const clearance = guard.clearance(publicKey, slot);
@@ -850,7 +886,7 @@ test('a delegate whose network makes no more blocks is told how to end its wait'
       nowS: () => slot * params.blockTimeS,
     },
     journal: { ...NO_JOURNAL, heldSinceS: () => tip.timestamp + 1 },
-    tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => false, hasAllDelegates: () => false },
+    tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => false },
     riskDoubleForging: false,
   });
   t.like(guard.clearance(publicKey, slot), { granted: false, code: 'FORGING_ELSEWHERE' });
