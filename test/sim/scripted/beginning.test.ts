@@ -106,3 +106,22 @@ test('a node with all delegates and only the genesis block signs nothing beside 
   t.true(world.node(1).tip.height > 10);
   await world.close();
 });
+
+test('a node with an empty folder signs nothing while its peers are silent, however long that takes', async (t) => {
+  for (const moved of [3, ROUND]) {
+    const world = worldOf(3, { nodes: 2, forgersOf: (node, all) => (node === 0 ? all : all.slice(0, moved)) });
+    await world.node(0).start();
+    await slots(world, 20);
+    world.node(0).crash();
+    world.partition([[0], [1]]);
+    await world.node(1).start();
+    await slots(world, 2 * ROUND);
+    t.deepEqual(contradictions(world), []);
+    t.is(world.node(1).journal.signed.length, 0);
+    await world.node(0).start();
+    world.wire.heal();
+    await slots(world, 60);
+    t.true(world.node(1).tip.height >= 20);
+    await world.close();
+  }
+});
