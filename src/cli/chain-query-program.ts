@@ -63,7 +63,7 @@ ${EXIT_CODES}`,
       '<address|name|public key>',
       'account to show, in either letter case; an address also without its L; a name is a delegate name',
     )
-    .option('--json', 'print {"account","latestTransactions"} as nodes answer them')
+    .option('--json', 'print {"account","group","latestTransactions"}')
     .addHelpText('after', `${STOPPED}\n${EXIT_CODES}`)
     .action(async (which: string, options: QueryFlags) =>
       (await import('./commands/account.ts')).account(which, options),

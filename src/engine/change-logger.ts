@@ -48,7 +48,8 @@ export class ChangeLogger {
     const tip = blocks.at(-1);
     if (tip === undefined) return;
     const { height, id: blockId } = tip;
-    if (origin === 'synced' && revertAbove !== undefined) {
+    // While the branch was downloaded, the tip may have moved onto it, so that nothing is reverted.
+    if (origin === 'synced' && revertAbove !== undefined && reverted.length > 0) {
       observer.log('info', 'CHAIN_REORG', 'reorg to a better branch', {
         commonHeight: revertAbove,
         revertedBlocks: reverted.length,

@@ -49,7 +49,8 @@ const FORGE_ERRORS: Partial<Record<BlockRejectionCode, string>> = {
 
 /**
  * Builds and signs the block after `tip`. The function leaves out requested transactions that would make the block
- * invalid, and transactions for which `mayBeForged` is false. If more of the requested transactions remain than a block
+ * invalid, and transactions for which `mayBeForged` is false. It does not check whether the network allows their types
+ * (`Rules.selectTransactions` does). If more of the requested transactions remain than a block
  * may have, the function also leaves out the last of them. The function never signs a block that `applyBlock` would
  * refuse.
  *

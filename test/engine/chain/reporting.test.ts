@@ -62,6 +62,15 @@ test('a move to a better branch is one reorg, whatever its length', async (t) =>
   ]);
 });
 
+test('a branch that begins at the tip is no reorg', async (t) => {
+  const { maker, lone } = await chainOfFour();
+  const branch = grown(maker, 2);
+  lone.nowS = maker.tip.timestamp;
+  lone.logged.length = 0;
+  await lone.chain.switchTo(4, branch);
+  t.deepEqual(lone.logged, ['blocks_applied_total 2', 'event: synced 5 6']);
+});
+
 test('the chain counts and reports forged and downloaded blocks, but does not log them', async (t) => {
   const { maker, lone } = await chainOfFour();
   const own = maker.forge();
