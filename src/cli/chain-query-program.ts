@@ -2,7 +2,7 @@
 
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { command, EXIT_CODES, integerFrom } from './command.ts';
-import type { DecodeFlags, EventsFlags, ListFlags, PoolFlags, QueryFlags } from './flags.ts';
+import type { DecodeFlags, EventsFlags, ListFlags, LimitFlags, QueryFlags } from './flags.ts';
 
 const NODE = 'http://127.0.0.1:4000';
 const STOPPED = `
@@ -82,7 +82,7 @@ ${EXIT_CODES}`,
     .option('--limit <count>', 'transactions of each queue, 1 to 100, oldest first', integerFrom(1, 100), 100)
     .option('--json', 'print {"transactions":[{"state", ...}, ...]}')
     .addHelpText('after', `${STOPPED_WITH_POOL}\n${EXIT_CODES}`)
-    .action(async (options: PoolFlags) => (await import('./commands/pool.ts')).pool(options));
+    .action(async (options: LimitFlags) => (await import('./commands/pool.ts')).pool(options));
 }
 
 function addEvents(program: Command): void {

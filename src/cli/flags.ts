@@ -94,11 +94,11 @@ export interface QueryFlags extends SourceFlags {
   readonly json?: true;
 }
 
-export interface PoolFlags extends QueryFlags {
+export interface LimitFlags extends QueryFlags {
   readonly limit: number;
 }
 
-export interface ListFlags extends PoolFlags {
+export interface ListFlags extends LimitFlags {
   readonly offset: number;
 }
 

@@ -24,7 +24,7 @@ export interface Progress {
 
 /** Progress of a command whose steps are not blocks. */
 export interface StepProgress {
-  /** @param fraction finished part of the step, 0 to 1; undefined when it is unknown */
+  /** @param fraction finished part of the work, or of the step; 0 to 1, undefined when it is unknown */
   show(step: string, fraction?: number): void;
   /** Removes the progress line from a terminal. */
   end(): void;

@@ -93,6 +93,7 @@ type Refused = Extract<IncomingCall, { kind: 'refused' }>;
 export interface ParsedCall {
   readonly kind: 'call';
   readonly name: string;
+  /** The argument as the peer sent it; undefined if the call has none. */
   readonly argument: unknown;
   /** Members of the argument; empty if the argument is not an object. */
   readonly fields: Fields;

@@ -4,7 +4,7 @@ import { POOL_STATES, SEARCH_ORDER, WAITS_FOR, type PoolStateName } from '../cha
 import { POOLED_TRANSACTIONS, type TransactionJson } from '../chain-query/shapes.ts';
 import { askSource, type Source } from '../chain-query/chain-source.ts';
 import { descriptionOf, lsk } from '../chain-query/format-rows.ts';
-import type { PoolFlags } from '../flags.ts';
+import type { LimitFlags } from '../flags.ts';
 import { printJson, printLine, printLines } from '../output.ts';
 import { tableLines, type Column } from '../table.ts';
 
@@ -14,7 +14,7 @@ interface Waiting {
 }
 
 /** @throws ProtocolError in the same cases as `askSource` and `Source.ask` */
-export async function pool(flags: PoolFlags): Promise<void> {
+export async function pool(flags: LimitFlags): Promise<void> {
   const waiting = await askSource(flags, (source) => waitingAt(source, flags.limit));
   if (flags.json === true)
     printJson({ transactions: waiting.map(({ state, transaction }) => ({ state, ...transaction })) });
