@@ -17,7 +17,11 @@ export function addDevnetCommands(program: Command): void {
     .option('--fork <dir|file>', 'start from the chain in a data folder, or from a snapshot; neither is changed')
     .option('--new-network-id', 'with --fork: use another network identifier (generation 3)')
     .option('--delegates <count>', 'delegates of the packaged devnet, 101 unless given', integerFrom(1, 101))
-    .option('--block-time <seconds>', "time between blocks, from 0.2 (default: the network's, 2)", blockTime)
+    .option(
+      '--block-time <seconds>',
+      "time between blocks, from 0.2 (default: the network's, 2); below 2 only with --mine interval",
+      blockTime,
+    )
     .addOption(
       new Option('--mine <when>', 'when to forge a block: in each slot, when a transaction arrives, or on request')
         .choices(MINING_MODES)

@@ -96,7 +96,7 @@ const AFTER: Parameter = queryParameter('after', {
   format: 'cursor',
   description:
     'Cursor, used instead of `offset`. Send an empty value for the first page. For each further page, send `meta.next` ' +
-    'of the previous answer, and the same `sort`. A new block between two requests does not shift the pages.',
+    'of the previous answer, and the same `sort` and filters. A new block between two requests does not shift the pages.',
 });
 
 /** Declares the parameter `sort`. Its allowed values are the names in `fields`, each followed by `:asc` or `:desc`. */
