@@ -18,6 +18,7 @@ export interface Agreement {
 const LOCAL: readonly Allowance[] = [
   { reason: 'What a node knows of others is its own affair.', path: /^data\.(consensus|networkHeight)$/ },
   { reason: 'Pools are their own affair.', url: /status/, path: /^data\.transactions\.(?!confirmed)/ },
+  { reason: 'Reading processes are of one node.', url: /status/, path: /^data\.readers/ },
   { reason: 'One node leaves a branch that another never saw.', url: /status/, path: /^data\.reorgs/ },
   { reason: 'It names the present.', path: /^meta\.(toTimestamp|currentSlot)$/ },
 ];
