@@ -76,8 +76,8 @@ export class ClockWatch {
   readonly #dependencies: ClockWatchDependencies;
   /** The last successful reading of `read`. */
   #last: Reading | undefined;
-  /** The last successful reading of `read` or `check`. */
-  #checked: Reading | undefined;
+  /** The last successful reading of `read`, or a later one of `check` that reported an event. */
+  #reported: Reading | undefined;
 
   constructor(dependencies: ClockWatchDependencies) {
     this.#dependencies = dependencies;
@@ -94,20 +94,20 @@ export class ClockWatch {
     if (now === undefined) return undefined;
     const last = this.#last;
     this.#last = now;
+    this.#reported = now;
     return last === undefined ? undefined : passageOf(last, now);
   }
 
   /**
-   * Reads the clocks and writes the log lines, as `read` does, but since the last successful reading of `read` or
-   * `check`. The result of the next call of `read` does not change.
+   * Reads the clocks and writes the log lines, as `read` does. No event is reported twice, and the result of the next
+   * call of `read` does not change.
    *
    * @returns the reading; undefined if it fails
    */
   check(): Reading | undefined {
     const now = this.#read();
-    const last = this.#checked;
-    this.#checked = now ?? last;
-    if (now !== undefined && last !== undefined) this.#report(passageOf(last, now));
+    const last = this.#reported;
+    if (now !== undefined && last !== undefined && this.#report(passageOf(last, now))) this.#reported = now;
     return now;
   }
 
@@ -128,17 +128,19 @@ export class ClockWatch {
     return undefined;
   }
 
-  #report({ sleptMs, setMs }: Passage): void {
+  /** @returns whether there was an event to report */
+  #report({ sleptMs, setMs }: Passage): boolean {
     const { observer } = this.#dependencies;
-    if (sleptMs !== undefined && sleptMs >= SLEPT_MS_MIN)
-      observer.log('warn', 'MACHINE_SLEPT', 'the machine was asleep', { seconds: seconds(sleptMs) });
-    if (Math.abs(setMs) < SET_MS_MIN) return;
+    const hasSlept = sleptMs !== undefined && sleptMs >= SLEPT_MS_MIN;
+    if (hasSlept) observer.log('warn', 'MACHINE_SLEPT', 'the machine was asleep', { seconds: seconds(sleptMs) });
+    if (Math.abs(setMs) < SET_MS_MIN) return hasSlept;
     const isUnclear = sleptMs === undefined && setMs > 0;
     this.#dependencies.onClockSet?.(isUnclear ? undefined : setMs);
     const message = isUnclear
       ? 'the clock was set forward, or the machine was asleep'
       : `the clock was set ${way(setMs)}`;
     observer.log('warn', 'CLOCK_SET', message, { bySeconds: seconds(setMs) });
+    return true;
   }
 }
 

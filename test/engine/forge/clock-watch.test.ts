@@ -67,6 +67,18 @@ test('a check reports a step of the clock once, and the next reading still cover
   t.deepEqual(logged, ['CLOCK_SET']);
 });
 
+test('two small steps of the clock are one event, also with a check between them', (t) => {
+  const { watch, now, logged, pass } = watched();
+  watch.read();
+  for (const isRead of [false, true]) {
+    pass(500);
+    now.wallMs += 1900;
+    if (isRead) t.like(watch.read(), { setMs: 3800 });
+    else watch.check();
+  }
+  t.deepEqual(logged, ['CLOCK_SET']);
+});
+
 test('the clocks of a running machine advance alike', async (t) => {
   const before = systemTimes.runMs();
   const bootBefore = systemTimes.bootMs();
