@@ -108,6 +108,7 @@ export class NetworkView {
       fixed: fixed.size,
       fixedHeard: counted.filter(({ peerId }) => fixed.has(peerId)).length,
       areExpected: arePeersExpected(),
+      areChosen: chosen.length > 0,
     };
   }
 

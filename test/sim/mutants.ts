@@ -365,7 +365,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a delegate without a complete record does not wait for finality',
     file: 'engine/forge/double-forging-guard.js',
-    from: 'if (foreign === void 0 && isComplete) return void 0;',
+    from: 'if (foreign === void 0 && !isIncomplete(journal, publicKey)) return void 0;',
     to: 'return void 0;',
   },
   {

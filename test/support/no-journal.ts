@@ -12,6 +12,8 @@ export const NO_JOURNAL: FolderJournal = {
   adopt: () => undefined,
   record: () => undefined,
   hold: () => undefined,
+  noteBeginning: () => undefined,
+  beganWith: () => undefined,
   delegates: () => [],
   isCopied: false,
   copyFrom: () => undefined,

@@ -13,11 +13,11 @@ import type { HandOver, SignedHeader } from '../../protocol/rules.ts';
 import { slotAt, slotStartS } from '../../protocol/slots.ts';
 import type { PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
-import { NewestBlocks, type Newest } from './newest-blocks.ts';
+import { NewestBlocks, SEARCHED_ROUNDS, type Newest } from './newest-blocks.ts';
 import { NeedlessWaits, UNSURE_SLOTS } from './needless-waits.ts';
 import { isOfChain } from './recalled-header.ts';
 import type { TipCheck } from './tip-check.ts';
-import { isForeign, isIncomplete, isSinceBeginning, Waits } from './waits.ts';
+import { hasSignedNothing, isForeign, isIncomplete, Waits } from './waits.ts';
 
 export interface DoubleForgingGuardDependencies {
   readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'currentSlot' | 'nowS'>;
@@ -53,12 +53,6 @@ export type Clearance =
   | { readonly granted: true; readonly previouslyForged: SignedHeader | undefined }
   | ({ readonly granted: false } & Waiting);
 
-/**
- * If neither the journal nor the watermark has a header of a delegate, the guard searches this number of newest rounds
- * for a block of the delegate. These rounds have one block more than the range over which the finality protocol looks
- * back (`BftLimits.range`).
- */
-const SEARCHED_ROUNDS = 3;
 const GENESIS_HEIGHT = 1;
 
 /**
@@ -161,6 +155,19 @@ export class DoubleForgingGuard {
     if (riskDoubleForging) return;
     for (const publicKey of publicKeys)
       if (isIncomplete(journal, publicKey)) this.#needless.has(publicKey, journal.heldSinceS(publicKey) ?? 0);
+  }
+
+  /**
+   * Call after this node has signed the first forged block. Notes which of its delegates have no header. They were enabled
+   * while the chain had only the genesis block.
+   *
+   * @throws ProtocolError as the writes of the journal
+   */
+  noteBeginning(publicKeys: Iterable<PublicKey>, firstBlockId: string): void {
+    const { journal, riskDoubleForging } = this.#dependencies;
+    if (riskDoubleForging) return;
+    const begun = [...publicKeys].filter((publicKey) => hasSignedNothing(journal, publicKey));
+    if (begun.length > 0) journal.noteBeginning(begun, firstBlockId);
   }
 
   #forgetBefore(publicKey: PublicKey, sinceS: number): void {
@@ -270,7 +277,7 @@ export class DoubleForgingGuard {
     const recall = this.#recall(publicKey, slot);
     if (recall !== undefined) return recall;
     return this.#isBeginning(publicKey)
-      ? this.#waitBeforeFirstBlock(publicKey, slot)
+      ? (this.#waitBeforeFirstBlock(publicKey, slot) ?? this.#waitAfterEnabling(publicKey, slot))
       : this.#waitOnTip(publicKey, slot);
   }
 
@@ -423,8 +430,7 @@ export class DoubleForgingGuard {
     // While the search for headers from other nodes continues, `#watch` returns the reason to wait. This method
     // therefore returns undefined.
     if (foreign === 'unknown') return undefined;
-    const isComplete = !isIncomplete(journal, publicKey) || isSinceBeginning(this.#dependencies, publicKey);
-    if (foreign === undefined && isComplete) return undefined;
+    if (foreign === undefined && !isIncomplete(journal, publicKey)) return undefined;
     const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
     const isWaitNeedless = foreign === undefined && this.#needless.has(publicKey, heldSinceS);
     const sinceS = Math.max(heldSinceS, foreign === undefined ? 0 : foreign.timestamp + 1);

@@ -8,6 +8,7 @@ import { slotAt } from '../../protocol/slots.ts';
 import type { PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import { earliestSlotOf } from './earliest-slot.ts';
+import { hasSignedNothing, isSinceBeginning } from './waits.ts';
 
 /**
  * Number of slots from the enabling of a delegate on, in which another node may have signed before: the slot of the
@@ -39,16 +40,16 @@ export class NeedlessWaits {
 
   /**
    * Whether no other node can have signed a header of the delegate on a branch above the final block: neither the chain
-   * nor a record shows a signature, and the delegate was enabled on this node before its first slot on any such branch.
+   * nor a record shows a signature, and the delegate was enabled on this node before its first slot on any such branch,
+   * or is on this node since the beginning of the network.
    *
    * @param heldSinceS the last enabling of the delegate, or a later time up to which another node may have signed
    */
   has(publicKey: PublicKey, heldSinceS: number): boolean {
     const { chain, journal } = this.#dependencies;
     if (!chain.rules.hasFinality) return false;
-    const isUnknown = journal.last(publicKey) === undefined && journal.outside(publicKey) !== 'later';
-    if (!isUnknown || journal.isCopyFor(publicKey) || journal.foreignS(publicKey) !== undefined) return false;
-    return this.#hadNoSlot(publicKey, heldSinceS);
+    if (!hasSignedNothing(journal, publicKey)) return false;
+    return isSinceBeginning(this.#dependencies, publicKey) || this.#hadNoSlot(publicKey, heldSinceS);
   }
 
   /**

@@ -16,6 +16,13 @@ import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 const HEADERS_PER_STEP = 5000;
 const GENESIS_HEIGHT = 1;
 
+/**
+ * If neither the journal nor the watermark has a header of a delegate, the guard searches this number of newest rounds
+ * for a block of the delegate. These rounds have one block more than the range over which the finality protocol looks
+ * back (`BftLimits.range`).
+ */
+export const SEARCHED_ROUNDS = 3;
+
 /** The members of `Chain` that the search uses. */
 export interface SearchedChain {
   readonly state: Pick<StateReader, 'header'>;

@@ -157,7 +157,9 @@ export class ForgingScheduler {
   }
 
   disable(publicKey: PublicKey): void {
-    if (this.#keys.delete(publicKey)) this.#logSwitch(publicKey, false);
+    if (!this.#keys.delete(publicKey)) return;
+    this.#waitUpdates.noteDisabled(publicKey);
+    this.#logSwitch(publicKey, false);
   }
 
   isEnabled(publicKey: PublicKey): boolean {
@@ -363,6 +365,7 @@ export class ForgingScheduler {
       });
       journal.record(publicKey, signedHeaderOf(block));
       this.#journalFailsSinceMs = undefined;
+      this.#waitUpdates.noteSigned(block);
       return block;
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;

@@ -14,6 +14,8 @@
  * own tip without proof after a certain number of slots since the start or the stall. This number equals the number of
  * active delegates.
  *
+ * While the chain has only the genesis block, `doubtBeforeFirstBlock` applies instead to delegates without a header.
+ *
  * If a delegate of this node has signed a header more than one block above the tip, this node has lost blocks. The node
  * then accepts its tip only after it has got a new block from a peer.
  */
@@ -44,6 +46,8 @@ export interface PeerTips {
   readonly fixedHeard: number;
   /** Whether the node knows addresses of peers, from its configuration or from the peer book. */
   readonly areExpected: boolean;
+  /** Whether this node dialled the peers of `tips`, or its operator named them; false if `tips` is empty. */
+  readonly areChosen: boolean;
 }
 
 export interface TipCheckDependencies {
@@ -145,17 +149,25 @@ export class TipCheck {
 
   /**
    * Returns the reason why the network may have begun its chain, although the chain of this node has only the genesis
-   * block; undefined if there is none. A round of slots does not end this doubt: a node with an empty data folder may
-   * lack the whole chain.
+   * block; undefined if there is none. If the node knows peers, one that it dialled or that its operator named must have
+   * reported its tip, and for a round of slots, half of the fixed peers. Without such a peer, a round of slots does not
+   * end this doubt: a node with an empty data folder may lack the whole chain.
    */
   doubtBeforeFirstBlock(): TipDoubt | undefined {
-    const { tips, areExpected } = this.#dependencies.peerTips(this.#heardSinceMs());
+    const { tips, areExpected, areChosen, fixed, fixedHeard } = this.#dependencies.peerTips(this.#heardSinceMs());
     const ahead = this.#aheadOf(tips);
     if (ahead > 0) return { reason: `${ahead} peers have a longer chain, and this node has only the genesis block` };
-    if (tips.length > 0 || !areExpected) return undefined;
+    if (!areExpected) return undefined;
+    const { isLate, untilS } = this.#roundOfSlots();
+    if (areChosen) {
+      const isHeard = 2 * fixedHeard >= fixed && this.#isSettled({ fixed, fixedHeard });
+      if (isHeard || isLate) return undefined;
+      const reason = `${fixedHeard} of ${fixed} fixed peers have reported their tip, and this node has only the genesis block`;
+      return { reason, untilS };
+    }
     const reason =
-      'this node has only the genesis block, and no peer has reported its tip yet: see `bloomery peers` and connect a peer, ' +
-      'or start the node with --no-peers if it is the only node of a new network';
+      'this node has only the genesis block, and no peer that it dialled has reported its tip yet: see `bloomery peers` and ' +
+      'connect a peer, or, to begin a new network, start the node with --no-peers until it has forged its first block';
     return { reason };
   }
 
@@ -183,24 +195,18 @@ export class TipCheck {
   }
 
   #doubt(): TipDoubt | undefined {
-    const { peerTips, chain, clock } = this.#dependencies;
+    const { peerTips, chain } = this.#dependencies;
     const { tips, fixed, fixedHeard, areExpected } = peerTips(this.#heardSinceMs());
-    const { params } = chain.rules;
     const { height } = chain.tip.header;
     const ahead = this.#aheadOf(tips);
-    // The node waits for the better chain that peers claim to have, but only until `untilS`. The time between the start
-    // (or the stall) and `untilS` has as many slots as there are active delegates. If the order of forgers did not
-    // change, each delegate has had a slot by then. After `untilS`, a peer can no longer prevent forging by claiming a
-    // better chain that the peer does not send. On a devnet, the chain clock (for `untilS`) may differ from the process
-    // clock (for `#startedMs`). The method therefore takes only the elapsed time from the process clock.
-    const agoS = Math.floor((clock.nowMs() - this.#startedMs) / 1000);
-    const untilS = Math.max(0, chain.nowS() - agoS) + params.activeDelegates * params.blockTimeS;
-    const isLate = chain.currentSlot() > slotAt(untilS, params);
+    // The node waits for the better chain that peers claim to have, but only until `untilS`. After `untilS`, a peer can
+    // no longer prevent forging by claiming a better chain that the peer does not send.
+    const { untilS, isLate } = this.#roundOfSlots();
     const lost = this.#signedBeyondTip();
     if (lost === undefined) {
       if (tips.length === 0 && !areExpected) return undefined;
       if (ahead === 0 && this.isTipSurelyNewest()) return undefined;
-      const isSettled = fixedHeard === fixed && fixed > 0 ? true : clock.nowMs() >= this.#startedMs + SETTLE_MS;
+      const isSettled = this.#isSettled({ fixed, fixedHeard });
       if (2 * ahead < tips.length && 2 * fixedHeard >= fixed && isSettled) return undefined;
       if (tips.length > 0 && isLate) return undefined;
     }
@@ -227,6 +233,27 @@ export class TipCheck {
       'no peer has reported its tip yet, and other nodes may have forged newer blocks: ' +
       'see `bloomery peers` and connect a peer';
     return { reason: isLate ? `${reason}; if no other node is left, ${WAIVER}` : reason };
+  }
+
+  /** Whether no further peers need to connect before the tips of the connected ones count. */
+  #isSettled({ fixed, fixedHeard }: Pick<PeerTips, 'fixed' | 'fixedHeard'>): boolean {
+    if (fixedHeard === fixed && fixed > 0) return true;
+    return this.#dependencies.clock.nowMs() >= this.#startedMs + SETTLE_MS;
+  }
+
+  /**
+   * The time since the start (or the stall) with as many slots as there are active delegates. If the order of forgers did
+   * not change, each delegate has had a slot by then. On a devnet, the chain clock (for `untilS`) may differ from the
+   * process clock (for `#startedMs`). The method therefore takes only the elapsed time from the process clock.
+   *
+   * @returns `untilS`: end of this time, in whole seconds of chain time; `isLate`: whether it has passed
+   */
+  #roundOfSlots(): { readonly untilS: number; readonly isLate: boolean } {
+    const { chain, clock } = this.#dependencies;
+    const { params } = chain.rules;
+    const agoS = Math.floor((clock.nowMs() - this.#startedMs) / 1000);
+    const untilS = Math.max(0, chain.nowS() - agoS) + params.activeDelegates * params.blockTimeS;
+    return { untilS, isLate: chain.currentSlot() > slotAt(untilS, params) };
   }
 
   /**

@@ -7,6 +7,8 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import type { Block, PublicKey } from '../../protocol/types.ts';
 import type { DoubleForgingGuard } from './double-forging-guard.ts';
 
+const FIRST_FORGED_HEIGHT = 2;
+
 export class WaitUpdates {
   readonly #guard: DoubleForgingGuard;
   readonly #enabled: () => Iterable<PublicKey>;
@@ -25,6 +27,18 @@ export class WaitUpdates {
    */
   noteForeign(blocks: readonly Block[]): void {
     for (const block of blocks) tryTo(() => this.#guard.waits.noteForeign(block));
+  }
+
+  /**
+   * Call after this node has signed a block. If the block is the first one after genesis, notes that the enabled delegates
+   * are on this node since the beginning of the network. If the write fails, they wait as on a network that has begun.
+   */
+  noteSigned({ height, id }: Pick<Block, 'height' | 'id'>): void {
+    if (height === FIRST_FORGED_HEIGHT) tryTo(() => this.#guard.noteBeginning(this.#enabled(), id));
+  }
+
+  noteDisabled(publicKey: PublicKey): void {
+    tryTo(() => this.#guard.waits.end(publicKey));
   }
 
   /** @param byMs as in `ClockWatchDependencies.onClockSet` */

@@ -14,12 +14,13 @@ import type { Rules, SignedHeader } from '../../protocol/rules.ts';
 import { slotAt, slotStartS } from '../../protocol/slots.ts';
 import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
+import { SEARCHED_ROUNDS } from './newest-blocks.ts';
 import type { TipCheck } from './tip-check.ts';
 
 export interface WaitsDependencies {
   readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'nowS' | 'currentSlot'>;
   readonly journal: SigningJournal;
-  readonly tipCheck: Pick<TipCheck, 'doubt'>;
+  readonly tipCheck: Pick<TipCheck, 'doubt' | 'doubtBeforeFirstBlock'>;
   readonly riskDoubleForging: boolean;
   /** Called when the wait of a delegate has begun again, so that slots that it left unused before do not count. */
   readonly onBegun: (publicKey: PublicKey, sinceS: number) => void;
@@ -58,6 +59,16 @@ export class Waits {
   }
 
   /**
+   * Call when a delegate is disabled. Another node may sign for it from now on, so it is no longer on this node since the
+   * beginning of the network.
+   */
+  end(publicKey: PublicKey): void {
+    const { journal, riskDoubleForging } = this.#dependencies;
+    if (!riskDoubleForging && journal.beganWith(publicKey) !== undefined && journal.last(publicKey) === undefined)
+      this.#begin(publicKey, this.#nowS());
+  }
+
+  /**
    * Call after the system clock was set forward. The waits of the given delegates have begun by a clock that was
    * behind, so the delegates may have signed unknown headers since.
    *
@@ -76,7 +87,8 @@ export class Waits {
 
   /**
    * Call before each decision about a signature. If the wait of the delegate is in the future, and the tip shows that
-   * the present clock is right, the wait begins again now: all unknown headers were signed before.
+   * the present clock is right, the wait begins again now: all unknown headers were signed before. It also begins again
+   * while the chain has not begun, for a delegate that has signed nothing.
    */
   correctFuture(publicKey: PublicKey): void {
     const { chain, journal, riskDoubleForging, tipCheck } = this.#dependencies;
@@ -85,7 +97,13 @@ export class Waits {
     if (riskDoubleForging || !hasFinality || !isIncomplete(journal, publicKey)) return;
     const sinceS = Math.max(this.#nowS(), (journal.last(publicKey)?.timestamp ?? 0) + 1);
     if (heldSinceS <= sinceS + params.blockTimeS) return;
-    const behind = chain.currentSlot() - slotAt(chain.tip.header.timestamp, params);
+    const { header } = chain.tip;
+    if (header.height < FIRST_FORGED_HEIGHT) {
+      const isBeginning = hasSignedNothing(journal, publicKey) && tipCheck.doubtBeforeFirstBlock() === undefined;
+      if (isBeginning) this.#begin(publicKey, sinceS);
+      return;
+    }
+    const behind = chain.currentSlot() - slotAt(header.timestamp, params);
     if (behind >= 0 && behind <= NEW_TIP_SLOTS && tipCheck.doubt() === undefined) this.#begin(publicKey, sinceS);
   }
 
@@ -143,37 +161,37 @@ export class Waits {
 
   /**
    * The present chain time. A clock that is behind the tip is wrong, so the result is after the tip. It is also after the
-   * slot of the first forged block: an earlier time would say that only the genesis block existed (`isSinceBeginning`).
+   * slot of the first forged block: in generation 3, a wait from before says that only the genesis block existed.
    */
   #nowS(): number {
     const { chain } = this.#dependencies;
-    const { header } = chain.tip;
     const first = chain.state.header(FIRST_FORGED_HEIGHT);
     const firstEndS = first === undefined ? 0 : first.timestamp + chain.rules.params.blockTimeS;
-    return Math.max(chain.nowS(), header.timestamp + 1, firstEndS);
+    return Math.max(chain.nowS(), chain.tip.header.timestamp + 1, firstEndS);
   }
 }
 
 /**
- * Whether a delegate without a header is on this node since the beginning of the network: it was enabled while the chain
- * had only the genesis block, and this node then signed the first forged block. Its record is then complete. When a block
- * above the genesis block is final, the answer is false, because the usual waits end from then on.
+ * Whether the delegate is on this node since the beginning of the network, and has signed nothing: it was enabled while
+ * the chain had only the genesis block, this node then signed the first forged block (`SigningJournal.noteBeginning`), and
+ * the delegate was not disabled since. The answer is false if a block above the genesis block is final, because the usual
+ * waits end from then on, and if the chain is so long that the search for blocks of other nodes does not read all of it.
  */
 export function isSinceBeginning(
-  { chain, journal }: Pick<WaitsDependencies, 'journal'> & { readonly chain: Pick<Chain, 'rules' | 'state'> },
+  { chain, journal }: Pick<WaitsDependencies, 'journal'> & { readonly chain: Pick<Chain, 'rules' | 'state' | 'tip'> },
   publicKey: PublicKey,
 ): boolean {
-  const { rules, state } = chain;
+  const { rules, state, tip } = chain;
   const first = state.header(FIRST_FORGED_HEIGHT);
   if (first === undefined || !rules.hasFinality || rules.finalizedHeight(state) >= FIRST_FORGED_HEIGHT) return false;
-  const { generatorPublicKey, timestamp } = first;
-  const isOurs = (journal.last(generatorPublicKey)?.timestamp ?? -1) >= timestamp;
-  if (!isOurs || journal.isCopyFor(generatorPublicKey)) return false;
+  if (tip.header.height > SEARCHED_ROUNDS * rules.params.activeDelegates) return false;
+  return journal.beganWith(publicKey) === first.id && hasSignedNothing(journal, publicKey);
+}
+
+/** Whether the journal and the watermark know of no header of the delegate, neither of this node nor of another one. */
+export function hasSignedNothing(journal: SigningJournal, publicKey: PublicKey): boolean {
   if (journal.last(publicKey) !== undefined || journal.outside(publicKey) === 'later') return false;
-  if (journal.isCopyFor(publicKey) || journal.foreignS(publicKey) !== undefined) return false;
-  // A wait that began later begins after the slot of the first forged block (`Waits.#nowS`).
-  const heldSinceS = journal.heldSinceS(publicKey);
-  return heldSinceS !== undefined && heldSinceS < timestamp + rules.params.blockTimeS;
+  return !journal.isCopyFor(publicKey) && journal.foreignS(publicKey) === undefined;
 }
 
 /**

@@ -322,31 +322,34 @@ function guardWithWaits(generation: 2 | 3 = 3) {
     ...{
       isTipNewest: false,
       isBroken: false,
-      /** The last header of the delegate of the first forged block, if the journal has it. */
-      signedFirst: undefined as SignedHeader | undefined,
-      isSignerCopy: false,
+      beganWith: undefined as string | undefined,
+      tipHeight: first.height,
       outside: 'unknown' as 'unknown' | 'later',
       finalizedHeight: 1,
       doubt: undefined as { readonly reason: string } | undefined,
+      doubtBefore: undefined as { readonly reason: string } | undefined,
     },
   };
+  const began: (readonly string[])[] = [];
   const noted: number[] = [];
   const guard = new DoubleForgingGuard({
     chain: {
-      ...{ state: store, tip: { header: first }, currentSlot: () => now.slot, nowS: () => now.s },
+      ...{ state: store, currentSlot: () => now.slot, nowS: () => now.s },
+      get tip() {
+        return { header: { ...first, height: now.tipHeight } };
+      },
       rules: { ...rules, finalizedHeight: () => now.finalizedHeight },
     },
     journal: {
       ...NO_JOURNAL,
       foreignS: () => noted.at(-1),
-      last: (key) => (key === first.generatorPublicKey && now.signedFirst !== undefined ? now.signedFirst : now.last),
+      last: () => now.last,
+      beganWith: () => now.beganWith,
+      noteBeginning: (keys, blockId) => void began.push([...keys, blockId]),
       outside: () => now.outside,
       recalled: () => now.recalled,
       heldSinceS: () => held.at(-1)?.[0],
-      isCopyFor: (key) =>
-        key === first.generatorPublicKey && now.signedFirst !== undefined
-          ? now.isSignerCopy
-          : held.at(-1)?.[1] === true,
+      isCopyFor: () => held.at(-1)?.[1] === true,
       hold: (_publicKey, sinceS, isCopy, foreignS) => {
         if (now.isBroken) throw new ProtocolError('JOURNAL_WRITE_FAILED');
         held.push([sinceS, isCopy]);
@@ -355,12 +358,12 @@ function guardWithWaits(generation: 2 | 3 = 3) {
       adopt: () => void held.push([0, false]),
     },
     tipCheck: {
-      ...{ doubt: () => now.doubt, doubtBeforeFirstBlock: () => undefined },
+      ...{ doubt: () => now.doubt, doubtBeforeFirstBlock: () => now.doubtBefore },
       ...{ isTipSurelyNewest: () => now.isTipNewest, hasAllDelegates: () => now.isTipNewest },
     },
     riskDoubleForging: false,
   });
-  return { guard, held, noted, now, first, params };
+  return { guard, held, noted, began, now, first, params };
 }
 
 test('a wait begins after the tip, and again after the clock was set forward', (t) => {
@@ -381,10 +384,9 @@ test('a wait begins after the tip, and again after the clock was set forward', (
 });
 
 test('a delegate that a node has since the beginning of the network does not wait, whatever the clock', (t) => {
-  const { guard, held, noted, now, first, params } = guardWithWaits();
-  const signedFirst = { ...last, blockId: first.id, height: 2, timestamp: first.timestamp };
+  const { guard, held, noted, began, now, first } = guardWithWaits();
   const begins = (): boolean => {
-    const length = held.length;
+    const { length } = held;
     guard.waits.clockSetForward(['a'], undefined);
     guard.waits.begin('a');
     return held.length > length;
@@ -392,36 +394,46 @@ test('a delegate that a node has since the beginning of the network does not wai
   const reset = (): void => {
     held.splice(0, held.length, [first.timestamp, false]);
     noted.length = 0;
-    Object.assign(now, {
-      s: first.timestamp + 1000,
-      signedFirst,
-      isSignerCopy: false,
-      outside: 'unknown',
-      finalizedHeight: 1,
-    });
-    now.last = undefined;
+    Object.assign(now, { s: first.timestamp + 1000, outside: 'unknown', finalizedHeight: 1, tipHeight: 2 });
+    Object.assign(now, { beganWith: first.id, last: undefined });
   };
   reset();
+  guard.noteBeginning(['a', 'b'], first.id);
+  t.deepEqual(began.splice(0), [['a', 'b', first.id]]);
   t.false(begins());
-  t.deepEqual(guard.clearance('a', 101), { granted: true, previouslyForged: undefined });
+  t.is(namedBy(guard.clearance('a', 101)), 3, 'another node may have used the slot of the enabling, and the next one');
   for (const [why, change] of [
-    ['another node signed the first block', () => (now.signedFirst = undefined)],
-    [
-      'the first block is of another network',
-      () => (now.signedFirst = { ...signedFirst, timestamp: first.timestamp - 1 }),
-    ],
-    ['the record of the first block is a copy', () => (now.isSignerCopy = true)],
+    ['it was enabled later', () => (now.beganWith = undefined)],
+    ['the beginning is that of another network', () => (now.beganWith = 'other')],
     ['the record is a copy', () => held.push([first.timestamp, true])],
     ['another node has signed', () => noted.push(5)],
     ['a watermark knows a header', () => (now.outside = 'later')],
     ['a block is final', () => (now.finalizedHeight = 2)],
-    ['enabled after the first block', () => held.push([first.timestamp + params.blockTimeS, false])],
+    ['the search for other blocks does not read the whole chain', () => (now.tipHeight = 304)],
     ['it has a header', () => (now.last = { ...last, timestamp: first.timestamp - 1 })],
   ] as const) {
     reset();
     change();
     t.true(begins(), why);
   }
+  for (const change of [
+    () => held.push([first.timestamp, true]),
+    () => noted.push(5),
+    () => (now.outside = 'later'),
+    () => (now.last = last),
+  ]) {
+    reset();
+    change();
+    guard.noteBeginning(['a'], first.id);
+    t.deepEqual(began, [], 'not noted');
+  }
+  reset();
+  guard.waits.end('a');
+  t.deepEqual(held.at(-1), [now.s, false], 'it was disabled');
+  reset();
+  now.beganWith = undefined;
+  guard.waits.end('a');
+  t.is(held.length, 1);
 });
 
 test('a wait begins again when its delegate is enabled', (t) => {
@@ -556,6 +568,18 @@ test('a wait in the future begins again in a slot in which the tip is new', (t) 
   now.doubt = undefined;
   guard.clearance(publicKey, now.slot);
   t.deepEqual(held.at(-1), [now.s + params.blockTimeS, true], 'the end of a slot that was left to another node');
+
+  // The chain has only the genesis block.
+  for (const [doubtBefore, lastHeader, isCorrected] of [
+    [undefined, undefined, true],
+    [{ reason: 'no peer' }, undefined, false],
+    [undefined, { ...last, timestamp: 1 }, false],
+  ] as const) {
+    held.splice(0, held.length, [futureS, false]);
+    Object.assign(now, { tipHeight: 1, doubtBefore, last: lastHeader, s: 0 });
+    guard.waits.correctFuture(publicKey);
+    t.deepEqual(held.at(-1), [isCorrected ? first.timestamp + params.blockTimeS : futureS, false]);
+  }
 });
 
 test('a wait that began by a clock that was behind begins later by the step of the clock, but not in the future', (t) => {

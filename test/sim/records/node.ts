@@ -90,7 +90,7 @@ export class ModelNode {
       isEnabled: (publicKey) => publicKey === OWN,
       peerTips: (sinceMs) => {
         const tips = this.#peerTip === undefined || this.#connectedMs < sinceMs ? [] : Array(PEERS).fill(this.#peerTip);
-        return { tips: tips as AnnouncedTip[], fixed: 0, fixedHeard: 0, areExpected: true };
+        return { tips: tips as AnnouncedTip[], fixed: 0, fixedHeard: 0, areExpected: true, areChosen: tips.length > 0 };
       },
     });
     this.#guard = new DoubleForgingGuard({
