@@ -151,13 +151,14 @@ export class TipCheck {
    * Returns the reason why the network may have begun its chain, although the chain of this node has only the genesis
    * block; undefined if there is none. If the node knows peers, one that it dialled or that its operator named must have
    * reported its tip, and for a round of slots, half of the fixed peers. Without such a peer, a round of slots does not
-   * end this doubt: a node with an empty data folder may lack the whole chain.
+   * end this doubt: a node with an empty data folder may lack the whole chain. A node with all delegates does not wait for
+   * peers: its network may have no other node.
    */
   doubtBeforeFirstBlock(): TipDoubt | undefined {
     const { tips, areExpected, areChosen, fixed, fixedHeard } = this.#dependencies.peerTips(this.#heardSinceMs());
     const ahead = this.#aheadOf(tips);
     if (ahead > 0) return { reason: `${ahead} peers have a longer chain, and this node has only the genesis block` };
-    if (!areExpected) return undefined;
+    if (!areExpected || this.#hasAllDelegates()) return undefined;
     const { isLate, untilS } = this.#roundOfSlots();
     if (areChosen) {
       const isHeard = 2 * fixedHeard >= fixed && this.#isSettled({ fixed, fixedHeard });
@@ -192,6 +193,11 @@ export class TipCheck {
       if (outside !== 'agrees' && !isNew && this.#recalled(owner) === undefined) return false;
     }
     return true;
+  }
+
+  #hasAllDelegates(): boolean {
+    const { chain, isEnabled } = this.#dependencies;
+    return chain.rules.forgers(chain.state, chain.tip.header.height + 1).every(isEnabled);
   }
 
   #doubt(): TipDoubt | undefined {

@@ -90,6 +90,9 @@ test('before the first block, an expected peer must have reported its tip, and n
   const isAhead = { ...heard, tips: [tip, tip, { ...tip, height: tip.height + 1 }] };
   t.regex(after(isAhead, true) ?? '', /^1 peers have a longer chain/);
   t.regex(after({ ...isAhead, areExpected: false }) ?? '', /^1 peers have a longer chain/);
+  const alone = node(NOBODY, 0);
+  alone.setUp.areAllEnabled = true;
+  t.is(alone.tipCheck.doubtBeforeFirstBlock(), undefined, 'all delegates are on this node');
 });
 
 test('before the first block, connections from before a stall do not count at first', (t) => {

@@ -112,7 +112,7 @@ test('a node with all delegates and only the genesis block signs nothing beside 
 });
 
 test('a node with an empty folder signs nothing while its peers are silent, however long that takes', async (t) => {
-  for (const moved of [3, ROUND]) {
+  for (const moved of [3, ROUND - 1]) {
     const world = worldOf(3, { nodes: 2, forgersOf: (node, all) => (node === 0 ? all : all.slice(0, moved)) });
     await world.node(0).start();
     await slots(world, 20);
