@@ -83,7 +83,7 @@ export const TABLES = {
     number: 21,
     role: 'state',
     key: ['name'],
-    value: 'text; its format depends on the generation of the network',
+    value: 'text; its form depends on the name',
   }),
 
   blockIds: new Table({ number: 32, role: 'index', key: ['id'], value: 'height' }),
