@@ -111,6 +111,8 @@ export class Engine {
       isNamed: (peerId) => this.peers.isNamed(peerId),
       fixedPeers: () => this.peers.fixedPeers(),
       arePeersExpected: () => this.#expectsPeers || this.peers.knownPeers().length > 0,
+      areDialsExpected: () =>
+        this.#expectsPeers || this.peers.knownPeers().some(({ state }) => state === 'disconnected'),
     });
     this.pool = this.#createPool();
     this.accepted = this.#createAccepted();

@@ -21,6 +21,8 @@ export interface NetworkViewDependencies {
   readonly fixedPeers: () => readonly PeerId[];
   /** True if the node knows addresses of peers from its configuration or from the peer book. */
   readonly arePeersExpected: () => boolean;
+  /** As `PeerTips.areDialsExpected`. */
+  readonly areDialsExpected: () => boolean;
 }
 
 export class NetworkView {
@@ -94,7 +96,7 @@ export class NetworkView {
    * @param sinceMs Unix time in milliseconds
    */
   peerTips(sinceMs: number): PeerTips {
-    const { transport, params, fixedPeers, arePeersExpected, store } = this.#dependencies;
+    const { transport, params, fixedPeers, arePeersExpected, areDialsExpected, store } = this.#dependencies;
     const isYoung = store.tip()?.height === 1;
     const withHeight = transport
       .connections()
@@ -108,6 +110,7 @@ export class NetworkView {
       fixed: fixed.size,
       fixedHeard: counted.filter(({ peerId }) => fixed.has(peerId)).length,
       areExpected: arePeersExpected(),
+      areDialsExpected: areDialsExpected(),
       areChosen: chosen.length > 0,
     };
   }

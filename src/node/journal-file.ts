@@ -1,15 +1,14 @@
 /**
  * Stores the signing journal in a file. Each line contains a checksum, a space and JSON. A line is on the disk before
- * `record` returns, so after a restart the node knows the newest header that each delegate signed. There are four kinds
- * of lines for a delegate. The first kind holds a signed header. The second kind holds a time before which the delegate
- * may have signed headers that are not in the journal. The third kind records that the delegate moved to another node,
- * and is valid until the next signed header, or until a line that says that the delegate has returned. A header or a
- * move that came from a watermark is marked as such (`isOutside`). The fourth kind says that the delegate is on this node
- * since the beginning of the network (`firstBlockId`), and is valid until the next line of the second kind. A fifth kind
- * of line holds the identity of the journal file (`file-identity.ts`). The identity is the inode number and the birth
- * time of the file. A copy of the file contains the same line, but has another inode number or birth time, so the node
- * recognises the copy. If a backup is written into the existing journal file, the identity of the file does not change.
- * The fingerprint (`journal-fingerprint.ts`) reveals such a backup.
+ * `record` returns, so after a restart the node knows the newest header that each delegate signed. There are three
+ * kinds of lines for a delegate. The first kind holds a signed header. The second kind holds a time before which the
+ * delegate may have signed headers that are not in the journal. The third kind records that the delegate moved to
+ * another node, and is valid until the next signed header, or until a line that says that the delegate has returned. A
+ * header or a move that came from a watermark is marked as such (`isOutside`). A fourth kind of line holds the identity
+ * of the journal file (`file-identity.ts`). The identity is the inode number and the birth time of the file. A copy of
+ * the file contains the same line, but has another inode number or birth time, so the node recognises the copy. If a
+ * backup is written into the existing journal file, the identity of the file does not change. The fingerprint
+ * (`journal-fingerprint.ts`) reveals such a backup.
  */
 
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -141,7 +140,7 @@ class FileJournal implements JournalFile {
   #torn = false;
   #folderSynced = false;
   #closed = false;
-  /** The identity in the newest line of the fifth kind (file identity); undefined if the journal has no such line. */
+  /** The identity in the newest line of the fourth kind (file identity); undefined if the journal has no such line. */
   #identity: FileIdentity | undefined;
   /** Checksum of the newest line about a delegate. `#renewFingerprint` writes this checksum to the fingerprint. */
   #newest: string | undefined;
@@ -239,14 +238,6 @@ class FileJournal implements JournalFile {
 
   foreignS(publicKey: PublicKey): number | undefined {
     return this.#known.get(publicKey)?.foreignS;
-  }
-
-  noteBeginning(publicKeys: readonly PublicKey[], firstBlockId: string): void {
-    this.#write(...publicKeys.map((delegate) => ({ delegate, firstBlockId })));
-  }
-
-  beganWith(publicKey: PublicKey): string | undefined {
-    return this.#known.get(publicKey)?.firstBlockId;
   }
 
   copyFrom(publicKey: PublicKey, watermark: Pick<Watermark, 'last' | 'movedAtS'>): void {

@@ -45,10 +45,7 @@ export interface Known {
    * do not count with `riskDoubleForging`. A later signed header replaces them.
    */
   readonly outside?: Pick<Known, 'last' | 'movedAtS'>;
-  /**
-   * In a watermark, the id of block 2 of the chain for which the header `last` was signed. In a journal, the id of block 2
-   * of the chain since whose beginning the delegate is on this node (`SigningJournal.beganWith`).
-   */
+  /** Id of block 2 of the chain for which the header `last` was signed. Only watermarks have this member. */
   readonly firstBlockId?: string;
 }
 
@@ -77,14 +74,13 @@ export const NOT_MOVED = 0;
 /**
  * Adds the value in a line about a delegate to `known`. A line with a signed header ends an earlier move of the
  * delegate: the node signs or imports a header only for a delegate that has returned. A line with `heldSinceS` does not
- * end a move, because a node can find that its journal is a copy while the delegate forges on another node. It ends
- * `firstBlockId`, because a wait that begins anew says that another node may have signed.
+ * end a move, because a node can find that its journal is a copy while the delegate forges on another node.
  */
 export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void {
   const before = known.get(entry.delegate) ?? {};
   if ('heldSinceS' in entry) {
     const { heldSinceS, isCopy, foreignS = before.foreignS } = entry;
-    const { isCopy: _, foreignS: __, firstBlockId: ___, ...rest } = before;
+    const { isCopy: _, foreignS: __, ...rest } = before;
     known.set(entry.delegate, { ...rest, heldSinceS, ...definedOf({ isCopy, foreignS }) });
   } else if ('firstBlockId' in entry) known.set(entry.delegate, { ...before, firstBlockId: entry.firstBlockId });
   else if (entry.isOutside === true) known.set(entry.delegate, { ...before, outside: outsideWith(before, entry) });
@@ -117,10 +113,9 @@ function outsideWith(
 export function entriesOf(delegate: PublicKey, known: Known): readonly DelegateEntry[] {
   const { last, heldSinceS, isCopy, foreignS, movedAtS, outside, firstBlockId } = known;
   return [
+    ...(firstBlockId === undefined ? [] : [{ delegate, firstBlockId }]),
     ...(last === undefined ? [] : [entryWith(delegate, last)]),
     ...(heldSinceS === undefined ? [] : [holdEntry(delegate, heldSinceS, isCopy, foreignS)]),
-    // A line with `heldSinceS` ends `firstBlockId`, so it comes before.
-    ...(firstBlockId === undefined ? [] : [{ delegate, firstBlockId }]),
     ...(movedAtS === undefined ? [] : [{ delegate, movedAtS }]),
     ...(outside === undefined ? [] : outsideEntriesOf(delegate, outside)),
   ];

@@ -90,14 +90,6 @@ export interface SigningJournal {
    * was signed, as far as `hold` has stored it; undefined if there is none.
    */
   foreignS(publicKey: PublicKey): number | undefined;
-  /**
-   * Stores that these delegates are on this node since the beginning of the network: this node has signed the first
-   * forged block, whose id is `firstBlockId`, and they were enabled here while the chain had only the genesis block. The
-   * next `hold` of a delegate ends this. The entries are on disk when the method returns.
-   */
-  noteBeginning(publicKeys: readonly PublicKey[], firstBlockId: string): void;
-  /** Returns `firstBlockId` of the last `noteBeginning` for the delegate; undefined after a later `hold`. */
-  beganWith(publicKey: PublicKey): string | undefined;
   close(): void;
 }
 

@@ -9,14 +9,12 @@ export class MemorySigningJournal implements FolderJournal {
   readonly #last = new Map<PublicKey, SignedHeader>();
   readonly #heldSinceS = new Map<PublicKey, number>();
   readonly #copies = new Set<PublicKey>();
-  readonly #beganWith = new Map<PublicKey, string>();
 
   copy(): MemorySigningJournal {
     const copy = new MemorySigningJournal();
     for (const [publicKey, header] of this.#last) copy.#last.set(publicKey, header);
     for (const [publicKey, sinceS] of this.#heldSinceS) copy.#heldSinceS.set(publicKey, sinceS);
     for (const publicKey of this.#copies) copy.#copies.add(publicKey);
-    for (const [publicKey, blockId] of this.#beganWith) copy.#beganWith.set(publicKey, blockId);
     return copy;
   }
 
@@ -59,17 +57,8 @@ export class MemorySigningJournal implements FolderJournal {
 
   hold(publicKey: PublicKey, sinceS: number, isCopy = false): void {
     this.#heldSinceS.set(publicKey, sinceS);
-    this.#beganWith.delete(publicKey);
     if (isCopy) this.#copies.add(publicKey);
     else this.#copies.delete(publicKey);
-  }
-
-  noteBeginning(publicKeys: readonly PublicKey[], firstBlockId: string): void {
-    for (const publicKey of publicKeys) this.#beganWith.set(publicKey, firstBlockId);
-  }
-
-  beganWith(publicKey: PublicKey): string | undefined {
-    return this.#beganWith.get(publicKey);
   }
 
   copyFrom(publicKey: PublicKey, { last }: Pick<Watermark, 'last'>): void {

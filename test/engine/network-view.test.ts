@@ -27,6 +27,7 @@ async function viewWith(
       isNamed: (peerId) => named.includes(peerId),
       fixedPeers: () => named,
       arePeersExpected: () => named.length > 0,
+      areDialsExpected: () => named.length > 0,
     });
   const broadhash = over([], []).broadhash();
   const connections = peers.map(([tip, direction], index) => {

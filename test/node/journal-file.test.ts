@@ -54,29 +54,6 @@ test('a journal returns the last header of each delegate, also after it was open
   again.close();
 });
 
-test('a journal keeps the beginning of a delegate until its next wait, also when it is rewritten', (t) => {
-  const file = join(temporaryFolder(t), 'journal');
-  const journal = openJournal(file, { spareLinesMax: 2 });
-  journal.hold(A, 5);
-  journal.hold(B, 6);
-  journal.noteBeginning([A, B], '17');
-  t.deepEqual(
-    [A, B].map((delegate) => journal.beganWith(delegate)),
-    ['17', '17'],
-  );
-  for (let height = 2; height < 9; height += 1) journal.record(B, header(height));
-  journal.close();
-  const again = openJournal(file);
-  t.deepEqual([again.beganWith(A), again.heldSinceS(A), again.last(A)], ['17', 5, undefined]);
-  t.deepEqual([again.beganWith(B), again.last(B)], ['17', header(8)]);
-  again.hold(A, 7);
-  t.is(again.beganWith(A), undefined);
-  again.noteBeginning([A], '18');
-  again.take([{ publicKey: A, heldSinceS: 9, isCopy: false }]);
-  t.is(again.beganWith(A), undefined, 'an import begins a wait');
-  again.close();
-});
-
 test('a copied journal is detected as a copy anywhere, and a moved or rewritten one is not', (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'here', 'journal');

@@ -276,7 +276,6 @@ export class MemoryJournal implements FolderJournal {
   readonly held = new Map<PublicKey, number>();
   /** The delegates whose records are copies (`SigningJournal.isCopyFor`). */
   readonly copies = new Set<PublicKey>();
-  readonly began = new Map<PublicKey, string>();
   /**
    * Whether the node can detect that the content of this journal comes from a backup. `recordFileIdentity` makes the
    * value false again.
@@ -309,15 +308,13 @@ export class MemoryJournal implements FolderJournal {
   }
 
   /** Replaces the content of this journal with the content of another journal. */
-  takeFrom({ entries, held, copies, began, moved }: MemoryJournal): void {
+  takeFrom({ entries, held, copies, moved }: MemoryJournal): void {
     this.entries.clear();
     for (const [publicKey, list] of entries) this.entries.set(publicKey, [...list]);
     this.held.clear();
     for (const [publicKey, sinceS] of held) this.held.set(publicKey, sinceS);
     this.copies.clear();
     for (const publicKey of copies) this.copies.add(publicKey);
-    this.began.clear();
-    for (const [publicKey, blockId] of began) this.began.set(publicKey, blockId);
     this.moved.clear();
     for (const [publicKey, atS] of moved) this.moved.set(publicKey, atS);
   }
@@ -340,17 +337,8 @@ export class MemoryJournal implements FolderJournal {
 
   hold(publicKey: PublicKey, sinceS: number, isCopy = false): void {
     this.held.set(publicKey, sinceS);
-    this.began.delete(publicKey);
     if (isCopy) this.copies.add(publicKey);
     else this.copies.delete(publicKey);
-  }
-
-  noteBeginning(publicKeys: readonly PublicKey[], firstBlockId: string): void {
-    for (const publicKey of publicKeys) this.began.set(publicKey, firstBlockId);
-  }
-
-  beganWith(publicKey: PublicKey): string | undefined {
-    return this.began.get(publicKey);
   }
 
   own(publicKey: PublicKey): Pick<Watermark, 'last' | 'movedAtS'> {

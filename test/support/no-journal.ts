@@ -12,8 +12,6 @@ export const NO_JOURNAL: FolderJournal = {
   adopt: () => undefined,
   record: () => undefined,
   hold: () => undefined,
-  noteBeginning: () => undefined,
-  beganWith: () => undefined,
   delegates: () => [],
   isCopied: false,
   copyFrom: () => undefined,

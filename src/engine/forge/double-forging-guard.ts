@@ -17,7 +17,7 @@ import { NewestBlocks, SEARCHED_ROUNDS, type Newest } from './newest-blocks.ts';
 import { NeedlessWaits, UNSURE_SLOTS } from './needless-waits.ts';
 import { isOfChain } from './recalled-header.ts';
 import type { TipCheck } from './tip-check.ts';
-import { hasSignedNothing, isForeign, isIncomplete, Waits } from './waits.ts';
+import { isForeign, isIncomplete, Waits } from './waits.ts';
 
 export interface DoubleForgingGuardDependencies {
   readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'currentSlot' | 'nowS'>;
@@ -155,19 +155,6 @@ export class DoubleForgingGuard {
     if (riskDoubleForging) return;
     for (const publicKey of publicKeys)
       if (isIncomplete(journal, publicKey)) this.#needless.has(publicKey, journal.heldSinceS(publicKey) ?? 0);
-  }
-
-  /**
-   * Call after this node has signed the first forged block. Notes which of its delegates have no header. They were enabled
-   * while the chain had only the genesis block.
-   *
-   * @throws ProtocolError as the writes of the journal
-   */
-  noteBeginning(publicKeys: Iterable<PublicKey>, firstBlockId: string): void {
-    const { journal, riskDoubleForging } = this.#dependencies;
-    if (riskDoubleForging) return;
-    const begun = [...publicKeys].filter((publicKey) => hasSignedNothing(journal, publicKey));
-    if (begun.length > 0) journal.noteBeginning(begun, firstBlockId);
   }
 
   #forgetBefore(publicKey: PublicKey, sinceS: number): void {

@@ -8,7 +8,7 @@ import { slotAt } from '../../protocol/slots.ts';
 import type { PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import { earliestSlotOf } from './earliest-slot.ts';
-import { hasSignedNothing, isSinceBeginning } from './waits.ts';
+import { hasSignedNothing } from './waits.ts';
 
 /**
  * Number of slots from the enabling of a delegate on, in which another node may have signed before: the slot of the
@@ -40,8 +40,7 @@ export class NeedlessWaits {
 
   /**
    * Whether no other node can have signed a header of the delegate on a branch above the final block: neither the chain
-   * nor a record shows a signature, and the delegate was enabled on this node before its first slot on any such branch,
-   * or is on this node since the beginning of the network.
+   * nor a record shows a signature, and the delegate was enabled on this node before its first slot on any such branch.
    *
    * @param heldSinceS the last enabling of the delegate, or a later time up to which another node may have signed
    */
@@ -49,7 +48,7 @@ export class NeedlessWaits {
     const { chain, journal } = this.#dependencies;
     if (!chain.rules.hasFinality) return false;
     if (!hasSignedNothing(journal, publicKey)) return false;
-    return isSinceBeginning(this.#dependencies, publicKey) || this.#hadNoSlot(publicKey, heldSinceS);
+    return this.#hadNoSlot(publicKey, heldSinceS);
   }
 
   /**

@@ -157,9 +157,7 @@ export class ForgingScheduler {
   }
 
   disable(publicKey: PublicKey): void {
-    if (!this.#keys.delete(publicKey)) return;
-    this.#waitUpdates.noteDisabled(publicKey);
-    this.#logSwitch(publicKey, false);
+    if (this.#keys.delete(publicKey)) this.#logSwitch(publicKey, false);
   }
 
   isEnabled(publicKey: PublicKey): boolean {

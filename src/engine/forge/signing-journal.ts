@@ -48,8 +48,6 @@ export function journalIgnoringWatermarks(
     },
     hold: (publicKey, sinceS, isCopy, foreignS) => journal.hold(publicKey, sinceS, isCopy, foreignS),
     foreignS: (publicKey) => journal.foreignS(publicKey),
-    noteBeginning: (publicKeys, id) => journal.noteBeginning(publicKeys, id),
-    beganWith: (publicKey) => journal.beganWith(publicKey),
     close: () => journal.close(),
   };
 }

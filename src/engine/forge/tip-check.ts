@@ -46,6 +46,8 @@ export interface PeerTips {
   readonly fixedHeard: number;
   /** Whether the node knows addresses of peers, from its configuration or from the peer book. */
   readonly areExpected: boolean;
+  /** Whether this node has peers to dial: its configuration names peers, or it knows addresses of disconnected peers. */
+  readonly areDialsExpected: boolean;
   /** Whether this node dialled the peers of `tips`, or its operator named them; false if `tips` is empty. */
   readonly areChosen: boolean;
 }
@@ -149,17 +151,20 @@ export class TipCheck {
 
   /**
    * Returns the reason why the network may have begun its chain, although the chain of this node has only the genesis
-   * block; undefined if there is none. If the node knows peers, one that it dialled or that its operator named must have
-   * reported its tip, and for a round of slots, half of the fixed peers. Without such a peer, a round of slots does not
-   * end this doubt: a node with an empty data folder may lack the whole chain. A node with all delegates does not wait for
-   * peers: its network may have no other node.
+   * block; undefined if there is none. If the node has peers to dial, one that it dialled or that its operator named must
+   * have reported its tip, and for a round of slots, half of the fixed peers. Without such a peer, a round of slots does
+   * not end this doubt: a node with an empty data folder may lack the whole chain. A node with all delegates does not wait
+   * for peers: its network may have no other node. Other peers that claim a longer chain have a round of slots to send it.
    */
   doubtBeforeFirstBlock(): TipDoubt | undefined {
-    const { tips, areExpected, areChosen, fixed, fixedHeard } = this.#dependencies.peerTips(this.#heardSinceMs());
-    const ahead = this.#aheadOf(tips);
-    if (ahead > 0) return { reason: `${ahead} peers have a longer chain, and this node has only the genesis block` };
-    if (!areExpected || this.#hasAllDelegates()) return undefined;
+    const { tips, areDialsExpected, areChosen, fixed, fixedHeard } = this.#dependencies.peerTips(this.#heardSinceMs());
     const { isLate, untilS } = this.#roundOfSlots();
+    const lost = this.#signedBeyondTip();
+    if (lost !== undefined) return { reason: lostBlocksReason(1, lost) };
+    const ahead = this.#aheadOf(tips);
+    if (ahead > 0 && (areChosen || !isLate))
+      return { reason: `${ahead} peers have a longer chain, and this node has only the genesis block` };
+    if ((!areChosen && !areDialsExpected) || this.#hasAllDelegates()) return undefined;
     if (areChosen) {
       const isHeard = 2 * fixedHeard >= fixed && this.#isSettled({ fixed, fixedHeard });
       if (isHeard || isLate) return undefined;
@@ -222,9 +227,7 @@ export class TipCheck {
       return { reason, ...until };
     }
     if (lost !== undefined) {
-      const reason =
-        `the chain of this node ends at height ${height}, but its delegates have signed block ${lost}: ` +
-        'the missing blocks must come from peers or from a newer backup';
+      const reason = lostBlocksReason(height, lost);
       // The message suggests `--risk-double-forging` only when it is unlikely that peers still send the missing blocks.
       // Two conditions must hold: the wait has ended, and `areExpected` is false or at least one peer has reported a
       // tip.
@@ -302,4 +305,11 @@ export class TipCheck {
       .map(({ height }) => height);
     return signed.length === 0 ? undefined : Math.max(...signed);
   }
+}
+
+function lostBlocksReason(height: number, signedHeight: number): string {
+  return (
+    `the chain of this node ends at height ${height}, but its delegates have signed block ${signedHeight}: ` +
+    'the missing blocks must come from peers or from a newer backup'
+  );
 }

@@ -29,16 +29,9 @@ export class WaitUpdates {
     for (const block of blocks) tryTo(() => this.#guard.waits.noteForeign(block));
   }
 
-  /**
-   * Call after this node has signed a block. If the block is the first one after genesis, notes that the enabled delegates
-   * are on this node since the beginning of the network. If the write fails, they wait as on a network that has begun.
-   */
-  noteSigned({ height, id }: Pick<Block, 'height' | 'id'>): void {
-    if (height === FIRST_FORGED_HEIGHT) tryTo(() => this.#guard.noteBeginning(this.#enabled(), id));
-  }
-
-  noteDisabled(publicKey: PublicKey): void {
-    tryTo(() => this.#guard.waits.end(publicKey));
+  /** Call after this node has signed a block. */
+  noteSigned({ height }: Pick<Block, 'height'>): void {
+    if (height === FIRST_FORGED_HEIGHT) this.#guard.waits.noteBeginning(this.#enabled());
   }
 
   /** @param byMs as in `ClockWatchDependencies.onClockSet` */

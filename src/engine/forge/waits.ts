@@ -14,7 +14,6 @@ import type { Rules, SignedHeader } from '../../protocol/rules.ts';
 import { slotAt, slotStartS } from '../../protocol/slots.ts';
 import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
-import { SEARCHED_ROUNDS } from './newest-blocks.ts';
 import type { TipCheck } from './tip-check.ts';
 
 export interface WaitsDependencies {
@@ -38,6 +37,8 @@ export class Waits {
   readonly #dependencies: WaitsDependencies;
   /** For each delegate, the newest block of another node that the journal could not note (`noteForeign`). */
   readonly #unnoted = new Map<PublicKey, ForeignBlock>();
+  /** The delegates that were enabled before this process signed the first forged block, and without a break since. */
+  readonly #sinceBeginning = new Set<PublicKey>();
 
   constructor(dependencies: WaitsDependencies) {
     this.#dependencies = dependencies;
@@ -45,27 +46,26 @@ export class Waits {
 
   /**
    * Call when a delegate is enabled that was not enabled before. If the record of the delegate is incomplete, its wait
-   * begins now: another node may have signed until now, even if the delegate was enabled on this node earlier. A
-   * delegate that this node has had since the beginning of the network does not wait (`isSinceBeginning`).
+   * begins now: another node may have signed until now, even if the delegate was enabled on this node earlier.
    */
   begin(publicKey: PublicKey): void {
     const { chain, journal } = this.#dependencies;
     const heldSinceS = journal.heldSinceS(publicKey);
+    this.#sinceBeginning.delete(publicKey);
     // Generation 2 has no hand-over, and only needs to know that the record is incomplete.
     if (!isIncomplete(journal, publicKey) || (heldSinceS !== undefined && !chain.rules.hasFinality)) return;
-    if (isSinceBeginning(this.#dependencies, publicKey)) return;
     const nowS = Math.max(this.#nowS(), (journal.last(publicKey)?.timestamp ?? 0) + 1);
     if (nowS > (heldSinceS ?? 0)) this.#begin(publicKey, nowS);
   }
 
   /**
-   * Call when a delegate is disabled. Another node may sign for it from now on, so it is no longer on this node since the
-   * beginning of the network.
+   * Call after this node has signed the first forged block, with its enabled delegates. They were enabled while the chain
+   * had only the genesis block, so those without a header have signed nothing. Until they are enabled again, a step of the
+   * clock does not begin their waits again.
    */
-  end(publicKey: PublicKey): void {
-    const { journal, riskDoubleForging } = this.#dependencies;
-    if (!riskDoubleForging && journal.beganWith(publicKey) !== undefined && journal.last(publicKey) === undefined)
-      this.#begin(publicKey, this.#nowS());
+  noteBeginning(publicKeys: Iterable<PublicKey>): void {
+    for (const publicKey of publicKeys)
+      if (hasSignedNothing(this.#dependencies.journal, publicKey)) this.#sinceBeginning.add(publicKey);
   }
 
   /**
@@ -80,7 +80,8 @@ export class Waits {
     for (const publicKey of publicKeys) {
       const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
       const sinceS = byS === undefined ? this.#nowS() : Math.min(this.#nowS(), heldSinceS + byS);
-      if (!isIncomplete(journal, publicKey) || isSinceBeginning(this.#dependencies, publicKey)) continue;
+      const isSpared = this.#sinceBeginning.has(publicKey) && hasSignedNothing(journal, publicKey);
+      if (!isIncomplete(journal, publicKey) || isSpared) continue;
       if (sinceS > heldSinceS) this.#begin(publicKey, sinceS);
     }
   }
@@ -169,23 +170,6 @@ export class Waits {
     const firstEndS = first === undefined ? 0 : first.timestamp + chain.rules.params.blockTimeS;
     return Math.max(chain.nowS(), chain.tip.header.timestamp + 1, firstEndS);
   }
-}
-
-/**
- * Whether the delegate is on this node since the beginning of the network, and has signed nothing: it was enabled while
- * the chain had only the genesis block, this node then signed the first forged block (`SigningJournal.noteBeginning`), and
- * the delegate was not disabled since. The answer is false if a block above the genesis block is final, because the usual
- * waits end from then on, and if the chain is so long that the search for blocks of other nodes does not read all of it.
- */
-export function isSinceBeginning(
-  { chain, journal }: Pick<WaitsDependencies, 'journal'> & { readonly chain: Pick<Chain, 'rules' | 'state' | 'tip'> },
-  publicKey: PublicKey,
-): boolean {
-  const { rules, state, tip } = chain;
-  const first = state.header(FIRST_FORGED_HEIGHT);
-  if (first === undefined || !rules.hasFinality || rules.finalizedHeight(state) >= FIRST_FORGED_HEIGHT) return false;
-  if (tip.header.height > SEARCHED_ROUNDS * rules.params.activeDelegates) return false;
-  return journal.beganWith(publicKey) === first.id && hasSignedNothing(journal, publicKey);
 }
 
 /** Whether the journal and the watermark know of no header of the delegate, neither of this node nor of another one. */

@@ -136,14 +136,6 @@ export class WatermarkedJournal implements SigningJournal {
     this.#journal.hold(publicKey, beginS, isCopy || isElsewhere, foreignS);
   }
 
-  noteBeginning(publicKeys: readonly PublicKey[], firstBlockId: string): void {
-    this.#journal.noteBeginning(publicKeys, firstBlockId);
-  }
-
-  beganWith(publicKey: PublicKey): string | undefined {
-    return this.#journal.beganWith(publicKey);
-  }
-
   close(): void {
     this.#journal.close();
   }

@@ -88,7 +88,6 @@ export function setUpForging({
   const importer = new BlockImporter({ chain, clock, observer });
   const signed = new Map<string, SignedHeader>();
   const held = new Map<string, number>();
-  const began = new Map<string, string>();
   let journalError: Error | undefined;
   let isHoldBroken = false;
   let notReady: string | undefined;
@@ -108,13 +107,7 @@ export function setUpForging({
         if (isHoldBroken) throw new ProtocolError('JOURNAL_WRITE_FAILED');
         if (journalError !== undefined) throw journalError;
         held.set(publicKey, sinceS);
-        began.delete(publicKey);
       },
-      noteBeginning: (publicKeys, blockId) => {
-        if (isHoldBroken) throw new ProtocolError('JOURNAL_WRITE_FAILED');
-        for (const publicKey of publicKeys) began.set(publicKey, blockId);
-      },
-      beganWith: (publicKey) => began.get(publicKey),
     },
     clock,
     processClock: machineClock,
@@ -127,7 +120,14 @@ export function setUpForging({
     observer,
     waitThresholdMs: 1000,
     riskDoubleForging,
-    peerTips: () => ({ tips: [], fixed: 0, fixedHeard: 0, areExpected: false, areChosen: false }),
+    peerTips: () => ({
+      tips: [],
+      fixed: 0,
+      fixedHeard: 0,
+      areExpected: false,
+      areDialsExpected: false,
+      areChosen: false,
+    }),
     notReady: () => (notReady === undefined ? chain.disk.checkWritable() : { reason: notReady }),
   });
   const own = network.delegates.filter((_, index) => index % 3 === 0);
@@ -173,8 +173,6 @@ export function setUpForging({
     signed,
     /** The begin of the wait in the journal (`SigningJournal.heldSinceS`), by public key. */
     held,
-    /** The result of `SigningJournal.beganWith`, by public key. */
-    began,
     breakJournal: (error: Error | undefined) => (journalError = error),
     /** Lets only the writes of waits fail. */
     breakHolds: (isBroken: boolean) => (isHoldBroken = isBroken),

@@ -6,7 +6,14 @@ import type { RecalledHeader } from '../../../src/ports/journal.ts';
 import { NO_JOURNAL } from '../../support/no-journal.ts';
 import { ChainMaker } from '../../support/chain-maker.ts';
 
-const NOBODY: PeerTips = { tips: [], fixed: 0, fixedHeard: 0, areExpected: true, areChosen: false };
+const NOBODY: PeerTips = {
+  tips: [],
+  fixed: 0,
+  fixedHeard: 0,
+  areExpected: true,
+  areDialsExpected: true,
+  areChosen: false,
+};
 
 /**
  * Makes the tip check of a node that has just started. The newest header that its delegate has signed is `signedBeyond`
@@ -80,7 +87,8 @@ test('before the first block, an expected peer must have reported its tip, and n
     return tipCheck.doubtBeforeFirstBlock()?.reason;
   };
   t.regex(after(NOBODY, true) ?? '', /no peer that it dialled has reported its tip yet/);
-  t.is(after({ ...NOBODY, areExpected: false }), undefined);
+  t.is(after({ ...NOBODY, areDialsExpected: false }), undefined);
+  t.is(after({ ...heard, areDialsExpected: false, areChosen: false }), undefined, 'a seed with inbound peers alone');
   t.is(after(heard), undefined);
   t.regex(after(heard, false, 1) ?? '', /^0 of 0 fixed peers/, 'further peers may connect');
   t.regex(after({ ...heard, areChosen: false }, true) ?? '', /no peer that it dialled/, 'only strangers');
@@ -89,7 +97,10 @@ test('before the first block, an expected peer must have reported its tip, and n
   t.is(after({ ...heard, fixed: 3, fixedHeard: 3 }, false, 0), undefined);
   const isAhead = { ...heard, tips: [tip, tip, { ...tip, height: tip.height + 1 }] };
   t.regex(after(isAhead, true) ?? '', /^1 peers have a longer chain/);
-  t.regex(after({ ...isAhead, areExpected: false }) ?? '', /^1 peers have a longer chain/);
+  const strangerAhead = { ...isAhead, areDialsExpected: false, areChosen: false };
+  t.regex(after(strangerAhead) ?? '', /^1 peers have a longer chain/);
+  t.is(after(strangerAhead, true), undefined, 'a stranger has a round to send its chain');
+  t.regex(node(heard, 5).tipCheck.doubtBeforeFirstBlock()?.reason ?? '', /its delegates have signed block/);
   const alone = node(NOBODY, 0);
   alone.setUp.areAllEnabled = true;
   t.is(alone.tipCheck.doubtBeforeFirstBlock(), undefined, 'all delegates are on this node');

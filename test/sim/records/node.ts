@@ -90,7 +90,14 @@ export class ModelNode {
       isEnabled: (publicKey) => publicKey === OWN,
       peerTips: (sinceMs) => {
         const tips = this.#peerTip === undefined || this.#connectedMs < sinceMs ? [] : Array(PEERS).fill(this.#peerTip);
-        return { tips: tips as AnnouncedTip[], fixed: 0, fixedHeard: 0, areExpected: true, areChosen: tips.length > 0 };
+        return {
+          tips: tips as AnnouncedTip[],
+          fixed: 0,
+          fixedHeard: 0,
+          areExpected: true,
+          areDialsExpected: true,
+          areChosen: tips.length > 0,
+        };
       },
     });
     this.#guard = new DoubleForgingGuard({
