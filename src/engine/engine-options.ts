@@ -56,6 +56,8 @@ export interface EngineOptions {
    * peer or a seed peer.
    */
   readonly expectsPeers?: boolean;
+  /** Whether the node dials peers at all; default: true. */
+  readonly dialsPeers?: boolean;
   /** Differences from `DEFAULT_PROFILE`. */
   readonly profile?: Partial<GenerationProfile>;
 }

@@ -111,8 +111,7 @@ export class Engine {
       isNamed: (peerId) => this.peers.isNamed(peerId),
       fixedPeers: () => this.peers.fixedPeers(),
       arePeersExpected: () => this.#expectsPeers || this.peers.knownPeers().length > 0,
-      areDialsExpected: () =>
-        this.#expectsPeers || this.peers.knownPeers().some(({ state }) => state === 'disconnected'),
+      areDialsExpected: () => this.#expectsDials(),
     });
     this.pool = this.#createPool();
     this.accepted = this.#createAccepted();
@@ -391,6 +390,13 @@ export class Engine {
   get #expectsPeers(): boolean {
     const { fixedPeers, seedPeers } = this.#options.peers;
     return this.#options.expectsPeers ?? fixedPeers.length + seedPeers.length > 0;
+  }
+
+  /** As `PeerTips.areDialsExpected`. The node dials an address that it knows until it is connected to it. */
+  #expectsDials(): boolean {
+    if (this.#options.dialsPeers === false) return false;
+    const isDialled = this.#dependencies.transport.connections().some((each) => this.networkView.isChosen(each));
+    return this.#expectsPeers || isDialled || this.peers.knownPeers().some(({ state }) => state === 'disconnected');
   }
 
   #server(): PeerHandlers['answer'] {

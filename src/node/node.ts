@@ -209,6 +209,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
           outboundMax: config.p2p.outboundMax,
         },
         expectsPeers: wantedPeers === 'named',
+        dialsPeers: wantedPeers !== 'none',
         // A node with P2P off has no peers, so the consensus would never be high enough.
         profile: {
           ...generation.profile,

@@ -65,6 +65,26 @@ test('peers may pass on our address, unless the options forbid it', async (t) =>
   t.is((await announced({ advertiseAddress: false }))?.advertiseAddress, false);
 });
 
+test('a node expects a dialled peer if it names or knows peers, or has dialled one, and not with P2P off', (t) => {
+  const expects = (
+    direction: 'inbound' | 'outbound' | undefined,
+    changes: Partial<EngineOptions> = {},
+    sinceMs = -Infinity,
+  ): boolean => {
+    const info = { ip: '127.0.0.2', wsPort: 5000, height: 1 };
+    const connection = { peerId: '127.0.0.2:5000', info, sinceMs: 5, latencyMs: undefined };
+    const connections = () => (direction === undefined ? [] : [{ ...connection, direction }]);
+    const transport = { ...createOfflineTransport(), connections };
+    return engineWith({ transport }, changes).networkView.peerTips(sinceMs).areDialsExpected;
+  };
+  t.false(expects(undefined));
+  t.true(expects(undefined, { expectsPeers: true }));
+  t.false(expects(undefined, { expectsPeers: true, dialsPeers: false }), '--no-peers');
+  t.true(expects('outbound'));
+  t.true(expects('outbound', {}, 9), 'also while the connection may be dead');
+  t.false(expects('inbound'), 'a seed has only inbound peers');
+});
+
 test('a part that fails to stop does not keep the others from stopping, and all errors are reported', async (t) => {
   const { codec, params } = new ChainMaker(makeNetwork()).rules;
   const store = openMemoryChainStore({ codec, params });

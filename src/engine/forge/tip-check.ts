@@ -46,7 +46,10 @@ export interface PeerTips {
   readonly fixedHeard: number;
   /** Whether the node knows addresses of peers, from its configuration or from the peer book. */
   readonly areExpected: boolean;
-  /** Whether this node has peers to dial: its configuration names peers, or it knows addresses of disconnected peers. */
+  /**
+   * Whether this node dials peers: its configuration names peers, it has dialled some, or it knows addresses of
+   * disconnected ones.
+   */
   readonly areDialsExpected: boolean;
   /** Whether this node dialled the peers of `tips`, or its operator named them; false if `tips` is empty. */
   readonly areChosen: boolean;
@@ -154,7 +157,7 @@ export class TipCheck {
    * block; undefined if there is none. If the node has peers to dial, one that it dialled or that its operator named must
    * have reported its tip, and for a round of slots, half of the fixed peers. Without such a peer, a round of slots does
    * not end this doubt: a node with an empty data folder may lack the whole chain. A node with all delegates does not wait
-   * for peers: its network may have no other node. Other peers that claim a longer chain have a round of slots to send it.
+   * for peers to report: its network may have no other node.
    */
   doubtBeforeFirstBlock(): TipDoubt | undefined {
     const { tips, areDialsExpected, areChosen, fixed, fixedHeard } = this.#dependencies.peerTips(this.#heardSinceMs());
@@ -162,8 +165,7 @@ export class TipCheck {
     const lost = this.#signedBeyondTip();
     if (lost !== undefined) return { reason: lostBlocksReason(1, lost) };
     const ahead = this.#aheadOf(tips);
-    if (ahead > 0 && (areChosen || !isLate))
-      return { reason: `${ahead} peers have a longer chain, and this node has only the genesis block` };
+    if (ahead > 0) return { reason: `${ahead} peers have a longer chain, and this node has only the genesis block` };
     if ((!areChosen && !areDialsExpected) || this.#hasAllDelegates()) return undefined;
     if (areChosen) {
       const isHeard = 2 * fixedHeard >= fixed && this.#isSettled({ fixed, fixedHeard });

@@ -99,7 +99,7 @@ test('before the first block, an expected peer must have reported its tip, and n
   t.regex(after(isAhead, true) ?? '', /^1 peers have a longer chain/);
   const strangerAhead = { ...isAhead, areDialsExpected: false, areChosen: false };
   t.regex(after(strangerAhead) ?? '', /^1 peers have a longer chain/);
-  t.is(after(strangerAhead, true), undefined, 'a stranger has a round to send its chain');
+  t.regex(after(strangerAhead, true) ?? '', /^1 peers have a longer chain/, 'its claim can be true');
   t.regex(node(heard, 5).tipCheck.doubtBeforeFirstBlock()?.reason ?? '', /its delegates have signed block/);
   const alone = node(NOBODY, 0);
   alone.setUp.areAllEnabled = true;
