@@ -23,7 +23,7 @@ export interface DoubleForgingGuardDependencies {
   readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'currentSlot' | 'nowS'>;
   readonly journal: SigningJournal;
   /** Checks whether our tip is the tip of the network. */
-  readonly tipCheck: Pick<TipCheck, 'doubt' | 'doubtBeforeFirstBlock' | 'isTipSurelyNewest'>;
+  readonly tipCheck: Pick<TipCheck, 'doubt' | 'doubtBeforeFirstBlock' | 'isTipSurelyNewest' | 'hasAllDelegates'>;
   /**
    * If true, a delegate signs a header whenever the journal allows the header. The node then ignores signatures that
    * the delegate made on other nodes.

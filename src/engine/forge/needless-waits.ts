@@ -8,7 +8,11 @@ import { slotAt } from '../../protocol/slots.ts';
 import type { PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import { earliestSlotOf } from './earliest-slot.ts';
+import type { TipCheck } from './tip-check.ts';
 import { hasSignedNothing } from './waits.ts';
+
+const GENESIS_HEIGHT = 1;
+const FIRST_FORGED_HEIGHT = 2;
 
 /**
  * Number of slots from the enabling of a delegate on, in which another node may have signed before: the slot of the
@@ -19,6 +23,7 @@ export const UNSURE_SLOTS = 2;
 export interface NeedlessWaitsDependencies {
   readonly chain: Pick<Chain, 'rules' | 'state' | 'tip'>;
   readonly journal: SigningJournal;
+  readonly tipCheck: Pick<TipCheck, 'hasAllDelegates'>;
 }
 
 interface Slotless {
@@ -41,6 +46,7 @@ export class NeedlessWaits {
   /**
    * Whether no other node can have signed a header of the delegate on a branch above the final block: neither the chain
    * nor a record shows a signature, and the delegate was enabled on this node before its first slot on any such branch.
+   * The answer is also true on a young chain of which this node makes all blocks.
    *
    * @param heldSinceS the last enabling of the delegate, or a later time up to which another node may have signed
    */
@@ -48,7 +54,7 @@ export class NeedlessWaits {
     const { chain, journal } = this.#dependencies;
     if (!chain.rules.hasFinality) return false;
     if (!hasSignedNothing(journal, publicKey)) return false;
-    return this.#hadNoSlot(publicKey, heldSinceS);
+    return this.#isOnlyForger() || this.#hadNoSlot(publicKey, heldSinceS);
   }
 
   /**
@@ -66,5 +72,18 @@ export class NeedlessWaits {
     const hadNoSlot = earliest !== undefined && slotAt(sinceS, rules.params) + UNSURE_SLOTS <= earliest;
     this.#slotless.set(publicKey, { sinceS, tipId, hadNoSlot });
     return hadNoSlot;
+  }
+
+  /**
+   * Whether only the genesis block is final, all delegates of the round are enabled on this node, and this node signed the
+   * first forged block. If its waits began again with each restart, the network would stand for many slots.
+   */
+  #isOnlyForger(): boolean {
+    const { chain, journal, tipCheck } = this.#dependencies;
+    const { rules, state } = chain;
+    const first = state.header(FIRST_FORGED_HEIGHT)?.generatorPublicKey;
+    if (first === undefined || rules.finalizedHeight(state) > GENESIS_HEIGHT || !tipCheck.hasAllDelegates())
+      return false;
+    return journal.last(first) !== undefined && !journal.isCopyFor(first);
   }
 }

@@ -166,7 +166,7 @@ export class TipCheck {
     if (lost !== undefined) return { reason: lostBlocksReason(1, lost) };
     const ahead = this.#aheadOf(tips);
     if (ahead > 0) return { reason: `${ahead} peers have a longer chain, and this node has only the genesis block` };
-    if ((!areChosen && !areDialsExpected) || this.#hasAllDelegates()) return undefined;
+    if ((!areChosen && !areDialsExpected) || this.hasAllDelegates()) return undefined;
     if (areChosen) {
       const isHeard = 2 * fixedHeard >= fixed && this.#isSettled({ fixed, fixedHeard });
       if (isHeard || isLate) return undefined;
@@ -202,7 +202,8 @@ export class TipCheck {
     return true;
   }
 
-  #hasAllDelegates(): boolean {
+  /** Whether all delegates of the present round are enabled on this node. */
+  hasAllDelegates(): boolean {
     const { chain, isEnabled } = this.#dependencies;
     return chain.rules.forgers(chain.state, chain.tip.header.height + 1).every(isEnabled);
   }

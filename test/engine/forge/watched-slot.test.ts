@@ -61,7 +61,12 @@ function setUp(generation: 2 | 3, isRecalled: boolean) {
       nowS: () => slot * params.blockTimeS,
     },
     journal,
-    tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => false },
+    tipCheck: {
+      doubt: () => undefined,
+      doubtBeforeFirstBlock: () => undefined,
+      hasAllDelegates: () => false,
+      isTipSurelyNewest: () => false,
+    },
     riskDoubleForging: false,
   });
   return { guard, publicKey: isRecalled ? publicKey : other, adopted, setSlot: (to: number) => (slot = to) };
@@ -98,7 +103,12 @@ for (const generation of [2, 3] as const)
           nowS: () => tip.timestamp + params.blockTimeS,
         },
         journal: { ...NO_JOURNAL, last: () => copied, heldSinceS: () => heldSinceS, isCopyFor: () => heldSinceS > 0 },
-        tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => true },
+        tipCheck: {
+          doubt: () => undefined,
+          doubtBeforeFirstBlock: () => undefined,
+          hasAllDelegates: () => false,
+          isTipSurelyNewest: () => true,
+        },
         riskDoubleForging: false,
       });
     const next = slotAt(tip.timestamp, params) + 1;
@@ -133,7 +143,12 @@ for (const generation of [2, 3] as const) {
         ...{ currentSlot: () => slot, nowS: () => slot * params.blockTimeS },
       },
       journal: { ...NO_JOURNAL, heldSinceS: () => tip.timestamp, isCopyFor: () => isCopy },
-      tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => true },
+      tipCheck: {
+        doubt: () => undefined,
+        doubtBeforeFirstBlock: () => undefined,
+        hasAllDelegates: () => false,
+        isTipSurelyNewest: () => true,
+      },
       riskDoubleForging: false,
     });
     return { guard, publicKey: publicKeyOf(other), slot };
@@ -163,7 +178,12 @@ for (const generation of [2, 3] as const) {
           nowS: () => 1010,
         },
         journal: { ...NO_JOURNAL, heldSinceS: () => 0, isCopyFor: () => isCopy },
-        tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => true },
+        tipCheck: {
+          doubt: () => undefined,
+          doubtBeforeFirstBlock: () => undefined,
+          hasAllDelegates: () => false,
+          isTipSurelyNewest: () => true,
+        },
         riskDoubleForging: false,
       });
       const code = codeOf(guard.clearance(publicKey, 101));
@@ -189,7 +209,12 @@ for (const generation of [2, 3] as const) {
           ...{ currentSlot: () => slot, nowS: () => slot * params.blockTimeS },
         },
         journal: { ...NO_JOURNAL, last: () => last, heldSinceS: () => heldSinceS, isCopyFor: () => heldSinceS > 0 },
-        tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => true },
+        tipCheck: {
+          doubt: () => undefined,
+          doubtBeforeFirstBlock: () => undefined,
+          hasAllDelegates: () => false,
+          isTipSurelyNewest: () => true,
+        },
         riskDoubleForging: false,
       });
     t.not(codeOf(guardWith(0).clearance(publicKey, slot)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
@@ -227,7 +252,12 @@ for (const generation of [2, 3] as const) {
           if (foreignS !== undefined) noted.push(foreignS);
         },
       },
-      tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => true },
+      tipCheck: {
+        doubt: () => undefined,
+        doubtBeforeFirstBlock: () => undefined,
+        hasAllDelegates: () => false,
+        isTipSurelyNewest: () => true,
+      },
       riskDoubleForging: false,
     });
     const publicKey = first.generatorPublicKey;
@@ -299,7 +329,12 @@ test('generation 3: the block of another node of an unknown delegate, or with ri
     const guard = new DoubleForgingGuard({
       chain: { rules, state: store, tip: { header: first }, currentSlot: () => 1, nowS: () => 9 },
       journal: { ...NO_JOURNAL, heldSinceS: () => heldSinceS, hold: () => t.fail('a wait was stored') },
-      tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => true },
+      tipCheck: {
+        doubt: () => undefined,
+        doubtBeforeFirstBlock: () => undefined,
+        hasAllDelegates: () => false,
+        isTipSurelyNewest: () => true,
+      },
       riskDoubleForging,
     });
     guard.waits.noteForeign({ ...first, id: 'k' });
@@ -354,7 +389,7 @@ function guardWithWaits(generation: 2 | 3 = 3) {
       adopt: () => void held.push([0, false]),
     },
     tipCheck: {
-      ...{ doubt: () => now.doubt, doubtBeforeFirstBlock: () => now.doubtBefore },
+      ...{ doubt: () => now.doubt, doubtBeforeFirstBlock: () => now.doubtBefore, hasAllDelegates: () => false },
       ...{ isTipSurelyNewest: () => now.isTipNewest, hasAllDelegates: () => now.isTipNewest },
     },
     riskDoubleForging: false,
@@ -448,6 +483,8 @@ test('a delegate that was enabled before its first possible slot does not wait',
   const now = { enabledSlot: first - 2, finalizedHeight, foreignS: undefined as number | undefined };
   const record = { isCopy: false, outside: 'unknown' as 'unknown' | 'later' };
   const rules: Rules = { ...base, finalizedHeight: () => now.finalizedHeight };
+  const node = { hasAll: false, signerOfFirst: undefined as SignedHeader | undefined };
+  const signer = store.header(2)!.generatorPublicKey;
   const guard = new DoubleForgingGuard({
     chain: {
       ...{ rules, state: store, tip: { header: maker.tip } },
@@ -457,10 +494,12 @@ test('a delegate that was enabled before its first possible slot does not wait',
       ...NO_JOURNAL,
       ...{ heldSinceS: () => (now.enabledSlot + 1) * params.blockTimeS - 1, foreignS: () => now.foreignS },
       ...{ isCopyFor: () => record.isCopy, outside: () => record.outside },
+      last: (key) => (key === signer ? node.signerOfFirst : undefined),
     },
     tipCheck: {
       doubt: () => undefined,
       doubtBeforeFirstBlock: () => undefined,
+      hasAllDelegates: () => node.hasAll,
       isTipSurelyNewest: () => true,
     },
     riskDoubleForging: false,
@@ -482,6 +521,16 @@ test('a delegate that was enabled before its first possible slot does not wait',
   Object.assign(record, { isCopy: false, outside: 'later' });
   t.is(codeOf(clearance()), 'FORGING_HAND_OVER');
   record.outside = 'unknown';
+
+  now.finalizedHeight = 1;
+  now.enabledSlot = slotAt(maker.tip.timestamp, params);
+  t.is(codeOf(clearance()), 'FORGING_HAND_OVER', 'a young network');
+  node.hasAll = true;
+  t.is(codeOf(clearance()), 'FORGING_HAND_OVER', 'another node may have begun the chain');
+  node.signerOfFirst = last;
+  t.is(namedBy(clearance()), 105, 'this node makes all blocks');
+  node.hasAll = false;
+  t.is(codeOf(clearance()), 'FORGING_HAND_OVER');
 });
 
 for (const generation of [2, 3] as const) {
@@ -604,7 +653,12 @@ for (const generation of [2, 3] as const)
           nowS: () => 850 * params.blockTimeS,
         },
         journal: { ...NO_JOURNAL, last: () => signed },
-        tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => true },
+        tipCheck: {
+          doubt: () => undefined,
+          doubtBeforeFirstBlock: () => undefined,
+          hasAllDelegates: () => false,
+          isTipSurelyNewest: () => true,
+        },
         riskDoubleForging,
       });
     const guard = make(false);
@@ -655,7 +709,12 @@ for (const generation of [2, 3] as const)
         ...{ last: () => copied, heldSinceS: () => held.at(-1), isCopyFor: () => true },
         hold: (_publicKey, sinceS) => void held.push(sinceS),
       },
-      tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => true },
+      tipCheck: {
+        doubt: () => undefined,
+        doubtBeforeFirstBlock: () => undefined,
+        hasAllDelegates: () => false,
+        isTipSurelyNewest: () => true,
+      },
       riskDoubleForging: false,
     });
     const codeAfter = (slots: number, event: () => void = () => undefined): string => {
@@ -737,7 +796,12 @@ for (const generation of [2, 3] as const)
         isCopyFor: () => true,
         hold: (_publicKey, sinceS) => void held.push(sinceS),
       },
-      tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => true },
+      tipCheck: {
+        doubt: () => undefined,
+        doubtBeforeFirstBlock: () => undefined,
+        hasAllDelegates: () => false,
+        isTipSurelyNewest: () => true,
+      },
       riskDoubleForging: false,
     });
     const codes = new Map<number, string>();
@@ -762,6 +826,7 @@ test('on the genesis block, a watermark with a header makes the delegate wait fo
       tipCheck: {
         doubt: () => ({ reason: 'no peer' }),
         doubtBeforeFirstBlock: () => undefined,
+        hasAllDelegates: () => false,
         isTipSurelyNewest: () => true,
       },
       riskDoubleForging: false,
@@ -793,7 +858,12 @@ test('a slot during the search for other blocks is no slot that a copy left unus
         if (foreignS !== undefined) noted.push(foreignS);
       },
     },
-    tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => true },
+    tipCheck: {
+      doubt: () => undefined,
+      doubtBeforeFirstBlock: () => undefined,
+      hasAllDelegates: () => false,
+      isTipSurelyNewest: () => true,
+    },
     riskDoubleForging: false,
   });
   const outcomes: string[] = [];
@@ -823,7 +893,12 @@ test('generation 3: a slot that a copy left unused before the end of the hand-ov
       isCopyFor: () => now.isOver,
       recalled: () => now.recalled,
     },
-    tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => true },
+    tipCheck: {
+      doubt: () => undefined,
+      doubtBeforeFirstBlock: () => undefined,
+      hasAllDelegates: () => false,
+      isTipSurelyNewest: () => true,
+    },
     riskDoubleForging: false,
   });
   t.is(codeOf(guard.clearance(publicKey, slot)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
@@ -843,7 +918,12 @@ test('with riskDoubleForging, a header also follows the blocks of its delegate o
         ...{ currentSlot: () => slot, nowS: () => slot * params.blockTimeS },
       },
       journal: { ...NO_JOURNAL, last: () => journalLast },
-      tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => false },
+      tipCheck: {
+        doubt: () => undefined,
+        doubtBeforeFirstBlock: () => undefined,
+        hasAllDelegates: () => false,
+        isTipSurelyNewest: () => false,
+      },
       riskDoubleForging: true,
     });
     const clearance = guard.clearance(publicKey, slot);
@@ -884,7 +964,12 @@ test('a delegate whose network makes no more blocks is told how to end its wait'
       nowS: () => slot * params.blockTimeS,
     },
     journal: { ...NO_JOURNAL, heldSinceS: () => tip.timestamp + 1 },
-    tipCheck: { doubt: () => undefined, doubtBeforeFirstBlock: () => undefined, isTipSurelyNewest: () => false },
+    tipCheck: {
+      doubt: () => undefined,
+      doubtBeforeFirstBlock: () => undefined,
+      hasAllDelegates: () => false,
+      isTipSurelyNewest: () => false,
+    },
     riskDoubleForging: false,
   });
   t.like(guard.clearance(publicKey, slot), { granted: false, code: 'FORGING_ELSEWHERE' });
