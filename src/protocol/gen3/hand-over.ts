@@ -122,8 +122,8 @@ function boundOfYoungChain(
   // If nobody has forged yet, there are no unknown headers.
   if (first === undefined) return 0;
   const reachable = FIRST_FORGED_HEIGHT + slotsUntil(sinceS, first, params);
-  // If the delegate is new and `sinceS` is before the end of the first forged block's slot, the wait is over: nobody has
-  // forged before this slot. Another node may have used the slot of `sinceS`, and the next one.
+  // If the delegate is new and `sinceS` is before the end of the first forged block's slot, the wait is over: on this
+  // chain, nobody has forged before this slot. Another node may have used the slot of `sinceS`, and the next one.
   if (isNew && first.timestamp + params.blockTimeS > sinceS)
     return slotAt(sinceS, params) + 1 < slotAt(first.timestamp, params) ? 0 : reachable;
   if (isWaitNeedless) return reachable;
