@@ -30,6 +30,13 @@ const WIRE_OFFENCES: ReadonlySet<PeerOffenceCode> = new Set([
 ]);
 export const REPUTATIONS_MAX = 5_000;
 /**
+ * Minimum time in milliseconds between two log lines about the same offence of the same named peer. The node keeps the
+ * connection to such a peer, so the peer can repeat the offence with each message.
+ */
+export const EXEMPT_LOG_INTERVAL_MS = 60_000;
+/** Maximum number of pairs of named peer and offence whose last log line the node remembers. */
+const EXEMPT_OFFENCES_MAX = 500;
+/**
  * Maximum number of characters in the text that describes an offence (`detail`). The length is limited because the text
  * may contain words that the peer sent, and the node stores the text of a ban until the ban ends.
  */
@@ -52,6 +59,11 @@ export interface PeerScoringDependencies {
 export class PeerScoring {
   readonly #dependencies: PeerScoringDependencies;
   readonly #reputations = new LruMap<PeerId, number>(REPUTATIONS_MAX);
+  /**
+   * Time of the last log line about an offence of a named peer, and how often the peer has repeated the offence since.
+   * The key is the peer and the offence.
+   */
+  readonly #exempt = new LruMap<string, { loggedAtMs: number; repeated: number }>(EXEMPT_OFFENCES_MAX);
 
   constructor(dependencies: PeerScoringDependencies) {
     this.#dependencies = dependencies;
@@ -72,18 +84,14 @@ export class PeerScoring {
 
   /**
    * Gives a peer the penalty for an offence that is not in `WIRE_OFFENCES`. Named peers lose no points for such an
-   * offence; the node only logs a warning.
+   * offence; the node only logs a warning, for the same peer and offence at most one in `EXEMPT_LOG_INTERVAL_MS`.
    *
    * @param code any rejection code; a code that is not an offence costs no points
    */
   penalise(peerId: PeerId, code: string, description: string): void {
-    const { named, observer } = this.#dependencies;
     const detail = description.slice(0, DETAIL_CHARACTERS_MAX);
-    if (!named().includes(peerId)) this.#deductPoints(peerId, code, detail);
-    else if (pointsOf(code) > 0) {
-      const fields = { peer: peerId, offence: code, detail };
-      observer.log('warn', 'PEER_OFFENCE_EXEMPT', 'A peer that the operator named broke a rule', fields);
-    }
+    if (!this.#dependencies.named().includes(peerId)) this.#deductPoints(peerId, code, detail);
+    else if (pointsOf(code) > 0) this.#logExempt(peerId, code, detail);
   }
 
   /**
@@ -112,6 +120,21 @@ export class PeerScoring {
     for (const { peerId } of transport.connections()) {
       if (ipOf(peerId) === ip) transport.disconnect(peerId, FORBIDDEN);
     }
+  }
+
+  #logExempt(peerId: PeerId, code: string, detail: string): void {
+    const { clock, observer } = this.#dependencies;
+    const nowMs = clock.nowMs();
+    const key = `${peerId} ${code}`;
+    const last = this.#exempt.get(key);
+    // A clock that was set back must not silence the line for longer than the interval.
+    if (last !== undefined && Math.abs(nowMs - last.loggedAtMs) < EXEMPT_LOG_INTERVAL_MS) {
+      last.repeated += 1;
+      return;
+    }
+    this.#exempt.set(key, { loggedAtMs: nowMs, repeated: 0 });
+    const fields = { peer: peerId, offence: code, detail, repeated: last?.repeated ?? 0 };
+    observer.log('warn', 'PEER_OFFENCE_EXEMPT', 'A peer that the operator named broke a rule', fields);
   }
 
   #deductPoints(peerId: PeerId, code: string, detail: string): void {
