@@ -50,7 +50,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
   readonly #keyValue: CountedKeySets;
   readonly #state: StateTables;
   readonly #blocks: BlockTables;
-  readonly #checksum: StoredStateChecksum;
+  #openedChecksum: StoredStateChecksum | undefined;
   readonly #headers = new LruMap<number, BlockHeader>(HEADERS_CACHED_MAX);
   #tip: BlockHeader | undefined;
   /** State changes of the block that is being applied. */
@@ -71,7 +71,6 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
     this.shortListMax = shortListMax;
     this.#state = new StateTables(keyValue, this);
     this.#blocks = new BlockTables(keyValue, codec, shortListMax);
-    this.#checksum = new StoredStateChecksum(keyValue);
     this.#undo = new UndoRecords(keyValue);
     this.#directory = directory;
     let report: (error: ProtocolError) => void = () => undefined;
@@ -171,7 +170,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
       this.#state.rollback(bftState);
       this.#undo.rollback();
       this.#blocks.rollback();
-      this.#checksum.rollback();
+      this.#openedChecksum?.rollback();
       dropRecords?.();
       throw error;
     } finally {
@@ -316,6 +315,14 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
     const key = TABLES.notes.key(name);
     if (value === undefined) keys.remove(key);
     else keys.put(key, name === FINALIZED_NOTE ? finalizedRecord(value) : value);
+  }
+
+  /**
+   * The checksum of the state, which the store reads on first use. A read-only view of a store of an earlier layout
+   * makes a missing checksum from the whole state, and a reader of blocks needs no checksum.
+   */
+  get #checksum(): StoredStateChecksum {
+    return (this.#openedChecksum ??= new StoredStateChecksum(this.#keyValue));
   }
 
   /** The writer of state for the block that is being appended. */

@@ -1,6 +1,8 @@
 /**
  * Makes a read-only view of a store of an earlier layout. In the view, the store looks upgraded. The changes of the
- * upgrade stay in memory and are never written to the store.
+ * upgrade stay in memory and are never written to the store. The view makes the upgrade when a table that the upgrade
+ * changes is first read: blocks and accounts can be read without the upgrade, which takes seconds for a long chain. A
+ * sink opens a view for every few blocks.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -21,6 +23,12 @@ const IN_MEMORY: readonly number[] = [TABLES.meta.number, TABLES.undo.number, TA
  * @param disk the store; the view never writes to it, and closes it when the view is closed
  */
 export function upgradedView(disk: KeyValue): KeyValue {
+  let upgraded: MemoryKeyValue | undefined;
+  return new View(disk, () => (upgraded ??= upgradedTables(disk)), true);
+}
+
+/** Returns the tables `IN_MEMORY` of a store as they are after the upgrade. */
+function upgradedTables(disk: KeyValue): MemoryKeyValue {
   const memory = new MemoryKeyValue();
   memory.transact((writer) => {
     for (const number of IN_MEMORY) {
@@ -30,16 +38,17 @@ export function upgradedView(disk: KeyValue): KeyValue {
       }
     }
   });
-  upgradeStore(new View(disk, memory));
-  return new View(disk, memory, true);
+  upgradeStore(new View(disk, () => memory));
+  return memory;
 }
 
 class View implements KeyValue {
   readonly #disk: KeyValue;
-  readonly #memory: MemoryKeyValue;
+  readonly #memory: () => MemoryKeyValue;
   readonly #isReadOnly: boolean;
 
-  constructor(disk: KeyValue, memory: MemoryKeyValue, isReadOnly = false) {
+  /** @param memory returns the tables `IN_MEMORY` */
+  constructor(disk: KeyValue, memory: () => MemoryKeyValue, isReadOnly = false) {
     this.#disk = disk;
     this.#memory = memory;
     this.#isReadOnly = isReadOnly;
@@ -68,7 +77,7 @@ class View implements KeyValue {
   transact<T>(work: Parameters<typeof MemoryKeyValue.prototype.transact<T>>[0]): T {
     if (this.#isReadOnly)
       throw new ProtocolError('STORE_READ_ONLY', {}, 'The chain store was opened for reading only.');
-    return this.#memory.transact((writer) =>
+    return this.#memory().transact((writer) =>
       work({
         ...writer,
         ...readsOf(this),
@@ -85,7 +94,7 @@ class View implements KeyValue {
   }
 
   #of(table = 0): KeyValue {
-    return IN_MEMORY.includes(table) ? this.#memory : this.#disk;
+    return IN_MEMORY.includes(table) ? this.#memory() : this.#disk;
   }
 
   *#walk<T>(range: KeyRange, read: (from: KeyValue, part: KeyRange) => Iterable<T>): Iterable<T> {

@@ -18,12 +18,13 @@ import {
   openChainSnapshot,
   openChainStore,
   openMemoryChainStore,
+  readChainStore,
 } from '../../../src/store/chain/open.ts';
 import { restoreDump } from '../../../src/store/disk/dump.ts';
 import { openLmdb } from '../../../src/store/disk/lmdb.ts';
 import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
 import { COUNTED_TABLES, LAYOUT_VERSION, TABLES } from '../../../src/store/tables/layout.ts';
-import type { KeyValue, KeyValueReader } from '../../../src/store/tables/key-value.ts';
+import { readsOf, type KeyValue, type KeyValueReader } from '../../../src/store/tables/key-value.ts';
 import type { StoredChain } from '../../../src/store/chain/stored-chain.ts';
 import { upgradeStore } from '../../../src/store/chain/upgrade.ts';
 import { FAKE_CODEC } from '../../support/fake-codec.ts';
@@ -132,6 +133,36 @@ for (const layout of ['6', '7']) {
       t.deepEqual(upgradedFrom, [layout], 'once');
       t.is(await raw(directory, (keys) => keys.get(TABLES.meta.key('layout'))?.toString()), String(LAYOUT_VERSION));
     });
+  });
+}
+
+for (const layout of ['4', '7']) {
+  test(`blocks of a store of layout ${layout} are read without the work of an upgrade`, (t) => {
+    const { keys } = olderStore(layout);
+    let upgrades = 0;
+    const watched: KeyValue = {
+      ...readsOf(keys),
+      entries: (range) => {
+        // The upgrade reads the whole table, and nothing else does.
+        if (Buffer.compare(range.gte, TABLES.undo.all.gte) === 0) upgrades += 1;
+        return keys.entries(range);
+      },
+      transact: () => t.fail('a reader writes nothing') as never,
+      snapshot: () => watched,
+      close: () => keys.close(),
+    };
+    const store = readChainStore(watched, { ...OPTIONS, directory: 'memory' });
+    const expected = straight(HEIGHT);
+    t.is(store.tip()?.id, expected.tip()?.id);
+    for (let height = 1; height <= HEIGHT; height += 1) {
+      t.deepEqual(store.block(height), expected.block(height));
+      t.deepEqual(store.header(height), expected.header(height));
+    }
+    t.deepEqual(store.bftState(), expected.bftState());
+    t.is(upgrades, 0);
+    t.is(store.stateDigest(), expected.stateDigest());
+    t.deepEqual(dump(store), dump(expected));
+    t.is(upgrades, 1);
   });
 }
 
