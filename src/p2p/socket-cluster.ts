@@ -224,6 +224,13 @@ export function connectClient({ hostname, port, path, query, timeoutMs, decode }
     autoReconnect: false,
     connectTimeout: timeoutMs,
     ackTimeout: timeoutMs,
+    // Peers have no authentication tokens. Without this member, the library looks for `localStorage`, in which a peer
+    // could store a token. From version 25 on, Node.js has a `localStorage`, and prints a warning at its first use.
+    authEngine: {
+      loadToken: () => Promise.resolve(null),
+      saveToken: (_name, token) => Promise.resolve(token),
+      removeToken: () => Promise.resolve(null),
+    },
     codecEngine: { decode, encode: (value: unknown) => JSON.stringify(value) },
     wsOptions: limits,
   });

@@ -158,6 +158,28 @@ test('the server reports each step of a connection, and its WebSocket before the
   t.like(JSON.parse(String(server.frames[0])), { event: '#handshake', cid: 1 });
 });
 
+test.serial('a client keeps no token of a server, and does not use localStorage', async (t) => {
+  const uses: string[] = [];
+  const before = Object.getOwnPropertyDescriptor(globalThis, 'localStorage');
+  Object.defineProperty(globalThis, 'localStorage', { configurable: true, get: () => uses.push('get') });
+  try {
+    const { server, client, accepted } = await connected(t);
+    const taken = client.socket.listener('authenticate' as 'close').once();
+    accepted.send(JSON.stringify({ event: '#setAuthToken', data: { token: 'a.b.c' }, cid: 7 }));
+    await taken;
+    client.socket.disconnect(1000, '');
+    const again = connect(server);
+    await again.opened;
+    const handshakes = server.frames.map((frame) => JSON.parse(String(frame)) as { event?: string; data?: unknown });
+    const sent = handshakes.filter(({ event }) => event === '#handshake').map(({ data }) => data);
+    t.deepEqual(sent, [{ authToken: null }, { authToken: null }]);
+    t.deepEqual(uses, []);
+  } finally {
+    if (before === undefined) Reflect.deleteProperty(globalThis, 'localStorage');
+    else Object.defineProperty(globalThis, 'localStorage', before);
+  }
+});
+
 test('a refused upgrade is answered with 401, a refused handshake closes the connection', async (t) => {
   const closed = await startServer(t, { admitsUpgrade: () => false });
   const early = connect(closed);
