@@ -17,7 +17,8 @@ import { DATA_FILE } from '../store/disk/data-file.ts';
 import { dumpStore, restoreDump } from '../store/disk/dump.ts';
 import { flush, flushNames } from '../store/disk/flush.ts';
 import { makeFolder } from '../store/disk/folder.ts';
-import { FIRST_LAYOUT_READ, isLayoutRead } from '../store/chain/upgrade.ts';
+import { openLmdbSnapshot } from '../store/disk/lmdb.ts';
+import { FIRST_LAYOUT_READ, isLayoutRead, storedLayout } from '../store/chain/upgrade.ts';
 import { LAYOUT_VERSION } from '../store/tables/layout.ts';
 import { refuseChangedState } from '../store/chain/open.ts';
 import {
@@ -130,7 +131,7 @@ export async function createSnapshot(
       format: FORMAT,
       network: name,
       nethash: params.nethash,
-      layout: LAYOUT_VERSION,
+      layout: await layoutOfCopy(copy),
       ...copied,
     };
     const gzip = createGzip();
@@ -339,6 +340,16 @@ async function check(draft: ChainLocation, manifest: Manifest, options: RestoreO
  */
 async function describeWhole(copy: ChainLocation, original: ChainLocation): Promise<CopiedChain> {
   return describe(copy, (store) => refuseChangedState(store, chainDirectory(original)));
+}
+
+/** Returns the layout of a copied store. A copy has the layout of the original, which may be an earlier one. */
+async function layoutOfCopy(copy: ChainLocation): Promise<number> {
+  const store = openLmdbSnapshot(chainDirectory(copy));
+  try {
+    return Number(storedLayout(store));
+  } finally {
+    await store.close();
+  }
 }
 
 async function describe(

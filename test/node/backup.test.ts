@@ -16,6 +16,7 @@ import { madeChain, locationIn, storeChain } from '../support/chain-folder.ts';
 import { makeNetwork } from '../support/chain-maker.ts';
 import { recordFlushSteps } from '../support/flush-steps.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
+import { makeOlder } from '../store/older-layouts.ts';
 
 const HEIGHT = 130;
 const { network, blocks } = madeChain(HEIGHT + 1);
@@ -125,6 +126,25 @@ test('a snapshot of an unsupported layout is refused with the supported layouts'
       `layout is ${FIRST_LAYOUT_READ - 1}, .* reads layouts ${FIRST_LAYOUT_READ} to ${LAYOUT_VERSION}`,
     ),
   });
+});
+
+test('a snapshot of a store of an earlier layout states this layout, and is restored', async (t) => {
+  const folder = temporaryFolder(t);
+  const place = locationIn(join(folder, 'data'), network);
+  const digest = await storeChain(place, blocks.slice(0, HEIGHT));
+  const keys = openLmdb(chainDirectory(place), false);
+  makeOlder(keys, '6');
+  await keys.close();
+  const file = join(folder, 'chain.snapshot');
+  await createSnapshot(place, file);
+  const [manifest = ''] = gunzipSync(readFileSync(file)).toString('latin1').split('\n', 1);
+  t.is((JSON.parse(manifest) as { layout?: number }).layout, 6);
+  const target = locationIn(join(folder, 'restored'), network);
+  t.is((await restoreSnapshot(file, target)).digest, digest);
+  const restored = await openChain(target, false);
+  await restored.chain.append(blocks.slice(HEIGHT));
+  t.is(restored.chain.tip.header.height, HEIGHT + 1);
+  await restored.close();
 });
 
 test('a state with a flipped byte is not copied, and nothing is left behind', async (t) => {

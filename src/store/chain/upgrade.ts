@@ -57,7 +57,12 @@ export function isLayoutRead(layout: number): boolean {
  * version of the node can open the layout.
  */
 export function isOlder(keyValue: KeyValueReader): boolean {
-  return layoutOf(layoutTextOf(keyValue)).layout !== String(LAYOUT_VERSION);
+  return storedLayout(keyValue) !== String(LAYOUT_VERSION);
+}
+
+/** The layout number of a store as text, without the index watermark. */
+export function storedLayout(keyValue: KeyValueReader): string {
+  return layoutOf(layoutTextOf(keyValue)).layout;
 }
 
 /** Called before each step of an upgrade, with the name of the step and the fraction of the steps that is done. */
@@ -107,7 +112,7 @@ function addStateChecksum(writer: KeyValueWriter): void {
 /** Layout 6 adds a checksum to each undo record. */
 function sealUndoRecords(writer: KeyValueWriter): void {
   // From layout 6 on, an undo record without a valid checksum is damaged. A new checksum would hide the damage.
-  if (Number(layoutOf(layoutTextOf(writer)).layout) >= FIRST_LAYOUT_WITH_SEALS) return;
+  if (Number(storedLayout(writer)) >= FIRST_LAYOUT_WITH_SEALS) return;
   for (const key of Array.from(writer.keys(TABLES.undo.all))) {
     const value = writer.get(key);
     if (value !== undefined && verifiedContent(key, value) === undefined) writer.put(key, withChecksum(key, value));
