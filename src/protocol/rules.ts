@@ -287,8 +287,8 @@ export interface HandOverRequest {
   /** The delegate's last header in the signing journal. */
   readonly last: SignedHeader | undefined;
   /**
-   * Whether no header that is not in the signing journal can be on a branch above the final block. The delegate then need
-   * not wait for a newer final block.
+   * Whether the delegate need not wait for a newer final block, because no header that is not in the signing journal can
+   * be on a branch above the final block, or because this node made all blocks of a young chain.
    */
   readonly isWaitNeedless: boolean;
   /** Present chain time in whole seconds. */

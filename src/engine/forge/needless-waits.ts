@@ -9,10 +9,16 @@ import type { PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import { earliestSlotOf } from './earliest-slot.ts';
 import type { TipCheck } from './tip-check.ts';
-import { hasSignedNothing } from './waits.ts';
+import { hasSignedNothing, isForeign } from './waits.ts';
 
 const GENESIS_HEIGHT = 1;
 const FIRST_FORGED_HEIGHT = 2;
+
+/**
+ * Number of rounds of blocks after which a node no longer counts as the maker of all blocks. If it is, each of its delegates
+ * has a header by then, and no wait to be spared.
+ */
+const MAKER_ROUNDS_MAX = 5;
 
 /**
  * Number of slots from the enabling of a delegate on, in which another node may have signed before: the slot of the
@@ -38,6 +44,8 @@ export class NeedlessWaits {
   readonly #dependencies: NeedlessWaitsDependencies;
   /** For each delegate, the last result of `#hadNoSlot`. */
   readonly #slotless = new Map<PublicKey, Slotless>();
+  /** Whether this node has made all blocks of the chain with the tip `tipId`. */
+  #maker: { readonly tipId: string; readonly hasMadeAll: boolean } | undefined;
 
   constructor(dependencies: NeedlessWaitsDependencies) {
     this.#dependencies = dependencies;
@@ -46,7 +54,8 @@ export class NeedlessWaits {
   /**
    * Whether no other node can have signed a header of the delegate on a branch above the final block: neither the chain
    * nor a record shows a signature, and the delegate was enabled on this node before its first slot on any such branch.
-   * The answer is also true on a young chain of which this node makes all blocks.
+   * The answer is also true on a young chain of which this node has made all blocks, although another node with some of
+   * its delegates may have had no slot yet.
    *
    * @param heldSinceS the last enabling of the delegate, or a later time up to which another node may have signed
    */
@@ -75,15 +84,31 @@ export class NeedlessWaits {
   }
 
   /**
-   * Whether only the genesis block is final, all delegates of the round are enabled on this node, and this node signed the
-   * first forged block. If its waits began again with each restart, the network would stand for many slots.
+   * Whether only the genesis block is final, all delegates of the round are enabled on this node, and this node has made
+   * all blocks of the chain. If its waits began again with each restart, the network would stand for many slots. If
+   * another node has made a block for its delegates, it may make further ones, and the waits would show this.
    */
   #isOnlyForger(): boolean {
-    const { chain, journal, tipCheck } = this.#dependencies;
-    const { rules, state } = chain;
-    const first = state.header(FIRST_FORGED_HEIGHT)?.generatorPublicKey;
-    if (first === undefined || rules.finalizedHeight(state) > GENESIS_HEIGHT || !tipCheck.hasAllDelegates())
-      return false;
-    return journal.last(first) !== undefined && !journal.isCopyFor(first);
+    const { chain, tipCheck } = this.#dependencies;
+    const { rules, state, tip } = chain;
+    const { id: tipId, height } = tip.header;
+    if (height < FIRST_FORGED_HEIGHT || height > MAKER_ROUNDS_MAX * rules.params.activeDelegates) return false;
+    if (rules.finalizedHeight(state) > GENESIS_HEIGHT || !tipCheck.hasAllDelegates()) return false;
+    if (this.#maker?.tipId !== tipId) this.#maker = { tipId, hasMadeAll: this.#hasMadeAllBlocks() };
+    return this.#maker.hasMadeAll;
+  }
+
+  /** Whether each block of the chain is by a delegate whose last header in the journal is this block or a later one. */
+  #hasMadeAllBlocks(): boolean {
+    const { chain, journal } = this.#dependencies;
+    const { rules, state, tip } = chain;
+    for (let { height } = tip.header; height >= FIRST_FORGED_HEIGHT; height -= 1) {
+      const block = state.header(height);
+      if (block === undefined) return false;
+      const last = journal.last(block.generatorPublicKey);
+      if (last === undefined || journal.isCopyFor(block.generatorPublicKey) || isForeign(block, last, rules))
+        return false;
+    }
+    return true;
   }
 }

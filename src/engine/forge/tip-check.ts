@@ -48,7 +48,7 @@ export interface PeerTips {
   readonly areExpected: boolean;
   /**
    * Whether this node dials peers: its configuration names peers, it has dialled some, or it knows addresses of
-   * disconnected ones.
+   * disconnected ones. False if the node was started with `--no-peers`.
    */
   readonly areDialsExpected: boolean;
   /** Whether this node dialled the peers of `tips`, or its operator named them; false if `tips` is empty. */
@@ -157,15 +157,22 @@ export class TipCheck {
    * block; undefined if there is none. If the node has peers to dial, one that it dialled or that its operator named must
    * have reported its tip, and for a round of slots, half of the fixed peers. Without such a peer, a round of slots does
    * not end this doubt: a node with an empty data folder may lack the whole chain. A node with all delegates does not wait
-   * for peers to report: its network may have no other node.
+   * for peers to report: its network may have no other node. Claims of strangers count for a round of slots, as on a longer
+   * chain: a peer that has the chain sends its second block in this time.
    */
   doubtBeforeFirstBlock(): TipDoubt | undefined {
     const { tips, areDialsExpected, areChosen, fixed, fixedHeard } = this.#dependencies.peerTips(this.#heardSinceMs());
     const { isLate, untilS } = this.#roundOfSlots();
     const lost = this.#signedBeyondTip();
-    if (lost !== undefined) return { reason: lostBlocksReason(1, lost) };
+    if (lost !== undefined) {
+      const reason = lostBlocksReason(1, lost);
+      return { reason: isLate ? `${reason}; if every node has lost it, ${WAIVER}` : reason };
+    }
     const ahead = this.#aheadOf(tips);
-    if (ahead > 0) return { reason: `${ahead} peers have a longer chain, and this node has only the genesis block` };
+    if (ahead > 0 && (areChosen || !isLate)) {
+      const reason = `${ahead} peers have a longer chain, and this node has only the genesis block`;
+      return { reason, ...(areChosen ? {} : { untilS }) };
+    }
     if ((!areChosen && !areDialsExpected) || this.hasAllDelegates()) return undefined;
     if (areChosen) {
       const isHeard = 2 * fixedHeard >= fixed && this.#isSettled({ fixed, fixedHeard });

@@ -60,8 +60,8 @@ export class Waits {
 
   /**
    * Call after this node has signed the first forged block, with its enabled delegates. They were enabled while the chain
-   * had only the genesis block, so those without a header have signed nothing. Until they are enabled again, a step of the
-   * clock does not begin their waits again.
+   * had only the genesis block, so those without a header have signed nothing on this chain. Until they are enabled again,
+   * a step of the clock does not begin their waits again.
    */
   noteBeginning(publicKeys: Iterable<PublicKey>): void {
     for (const publicKey of publicKeys)

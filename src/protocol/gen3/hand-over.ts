@@ -128,8 +128,10 @@ function boundOfYoungChain(
     return slotAt(sinceS, params) + 1 < slotAt(first.timestamp, params) ? 0 : reachable;
   if (isWaitNeedless) return reachable;
   if (tip.timestamp < dueS) return undefined;
-  // The height of the tip of a branch that has a block in each slot since the first forged block.
-  return FIRST_FORGED_HEIGHT + Math.ceil((tip.timestamp - first.timestamp) / params.blockTimeS);
+  // The height that a branch with a block in each slot since the first forged block has at `dueS`. The unknown headers were
+  // signed until `sinceS`; the time until `dueS` covers a clock that was ahead. If the header named a height up to the
+  // tip, delegates that sign later would name ever greater heights, and no block below them would become final.
+  return FIRST_FORGED_HEIGHT + Math.max(0, Math.ceil((dueS - first.timestamp) / params.blockTimeS));
 }
 
 /**

@@ -99,11 +99,30 @@ test('before the first block, an expected peer must have reported its tip, and n
   t.regex(after(isAhead, true) ?? '', /^1 peers have a longer chain/);
   const strangerAhead = { ...isAhead, areDialsExpected: false, areChosen: false };
   t.regex(after(strangerAhead) ?? '', /^1 peers have a longer chain/);
-  t.regex(after(strangerAhead, true) ?? '', /^1 peers have a longer chain/, 'its claim can be true');
-  t.regex(node(heard, 5).tipCheck.doubtBeforeFirstBlock()?.reason ?? '', /its delegates have signed block/);
-  const alone = node(NOBODY, 0);
-  alone.setUp.areAllEnabled = true;
-  t.is(alone.tipCheck.doubtBeforeFirstBlock(), undefined, 'all delegates are on this node');
+  t.is(after(strangerAhead, true), undefined, 'a stranger that does not send its chain');
+  t.regex(after({ ...isAhead, areChosen: false }, true) ?? '', /no peer that it dialled/);
+  const lost = node(heard, 5);
+  t.regex(lost.tipCheck.doubtBeforeFirstBlock()?.reason ?? '', /its delegates have signed block.*a newer backup$/);
+  lost.waitARound();
+  t.regex(
+    lost.tipCheck.doubtBeforeFirstBlock()?.reason ?? '',
+    /a newer backup; if .*--risk-double-forging waives this$/,
+  );
+  const withAll = (peerTips: PeerTips): ReturnType<typeof node> => {
+    const its = node(peerTips, 0);
+    its.setUp.areAllEnabled = true;
+    return its;
+  };
+  t.is(withAll(NOBODY).tipCheck.doubtBeforeFirstBlock(), undefined, 'all delegates are on this node');
+  for (const [peerTips, lasts] of [
+    [isAhead, true],
+    [strangerAhead, false],
+  ] as const) {
+    const { tipCheck, waitARound } = withAll(peerTips);
+    t.regex(tipCheck.doubtBeforeFirstBlock()?.reason ?? '', /^1 peers have a longer chain/);
+    waitARound();
+    t.is(tipCheck.doubtBeforeFirstBlock() !== undefined, lasts);
+  }
 });
 
 test('before the first block, connections from before a stall do not count at first', (t) => {

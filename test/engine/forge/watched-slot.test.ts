@@ -483,18 +483,25 @@ test('a delegate that was enabled before its first possible slot does not wait',
   const now = { enabledSlot: first - 2, finalizedHeight, foreignS: undefined as number | undefined };
   const record = { isCopy: false, outside: 'unknown' as 'unknown' | 'later' };
   const rules: Rules = { ...base, finalizedHeight: () => now.finalizedHeight };
-  const node = { hasAll: false, signerOfFirst: undefined as SignedHeader | undefined };
-  const signer = store.header(2)!.generatorPublicKey;
+  const node = { hasAll: false, signed: new Map<string, SignedHeader>(), copyOf: '' };
   const guard = new DoubleForgingGuard({
     chain: {
-      ...{ rules, state: store, tip: { header: maker.tip } },
+      ...{
+        rules,
+        state: store,
+        tip: {
+          get header() {
+            return maker.tip;
+          },
+        },
+      },
       ...{ currentSlot: () => first + 9, nowS: () => (first + 9) * params.blockTimeS },
     },
     journal: {
       ...NO_JOURNAL,
       ...{ heldSinceS: () => (now.enabledSlot + 1) * params.blockTimeS - 1, foreignS: () => now.foreignS },
-      ...{ isCopyFor: () => record.isCopy, outside: () => record.outside },
-      last: (key) => (key === signer ? node.signerOfFirst : undefined),
+      ...{ isCopyFor: (key) => record.isCopy || key === node.copyOf, outside: () => record.outside },
+      last: (key) => node.signed.get(key),
     },
     tipCheck: {
       doubt: () => undefined,
@@ -527,10 +534,39 @@ test('a delegate that was enabled before its first possible slot does not wait',
   t.is(codeOf(clearance()), 'FORGING_HAND_OVER', 'a young network');
   node.hasAll = true;
   t.is(codeOf(clearance()), 'FORGING_HAND_OVER', 'another node may have begun the chain');
-  node.signerOfFirst = last;
-  t.is(namedBy(clearance()), 105, 'this node makes all blocks');
+  const sign = (height: number): void => {
+    const { id: blockId, ...header } = store.header(height)!;
+    node.signed.set(header.generatorPublicKey, { ...header, blockId });
+  };
+  // The guard remembers the result for a tip, so each case has another tip.
+  const afterBlock = (): Clearance => {
+    const block = maker.forge();
+    commitBlocks(store, base, { blocks: [block] }, { nowS: block.timestamp, verify: () => true });
+    sign(block.height);
+    return clearance();
+  };
+  sign(2);
+  t.is(codeOf(afterBlock()), 'FORGING_HAND_OVER', 'another node has made further blocks');
+  for (let height = 2; height <= maker.tip.height; height += 1) sign(height);
+  t.is(namedBy(afterBlock()), 105, 'this node makes all blocks');
   node.hasAll = false;
   t.is(codeOf(clearance()), 'FORGING_HAND_OVER');
+  node.hasAll = true;
+  now.finalizedHeight = 2;
+  t.is(codeOf(clearance()), 'FORGING_HAND_OVER', 'the network is no longer young');
+  now.finalizedHeight = 1;
+  node.copyOf = store.header(90)!.generatorPublicKey;
+  t.is(codeOf(afterBlock()), 'FORGING_HAND_OVER', 'a record is a copy');
+  node.copyOf = '';
+  const other = store.header(80)!.generatorPublicKey;
+  node.signed.set(other, {
+    ...node.signed.get(other)!,
+    blockId: '1',
+    timestamp: 5,
+    height: 3,
+    maxHeightPreviouslyForged: 0,
+  });
+  t.is(codeOf(afterBlock()), 'FORGING_HAND_OVER', 'another node has made a block of a delegate of this node');
 });
 
 for (const generation of [2, 3] as const) {

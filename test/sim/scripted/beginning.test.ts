@@ -8,10 +8,21 @@ import test from 'ava';
 import { slotAt } from '../../../src/protocol/slots.ts';
 import { publicKeyOf } from '../../support/chain-maker.ts';
 import { contradictions } from '../checks.ts';
+import { silentHandlers } from '../silent-handlers.ts';
 import { World, type WorldOptions } from '../world.ts';
 
 const BLOCK_TIME_S = 10;
 const ROUND = 101;
+/** What a stranger announces of itself, besides its tip. */
+const CLAIM = {
+  os: 'sim',
+  version: '3.0.2',
+  wsPort: 6000,
+  httpPort: 0,
+  protocolVersion: '2.0',
+  nonce: 'claimant00000001',
+  blockVersion: 2,
+};
 
 function worldOf(generation: 2 | 3, options: Partial<WorldOptions>): World {
   const delegateListRoundOffset = generation === 2 ? 0 : 2;
@@ -97,6 +108,39 @@ test('two nodes that share the delegates start a network, and a later one joins 
   t.true(signedBy(2) > 200, `${signedBy(2)}`);
   t.true(world.node(0).engine.chain.finalizedHeight > 300, `${world.node(0).engine.chain.finalizedHeight}`);
   t.deepEqual(contradictions(world), []);
+  await world.close();
+});
+
+test('a node that gets the delegates of another node of a young network waits, although it signed the first block', async (t) => {
+  const world = worldOf(3, { nodes: 2, forgersOf: (node, all) => (node === 0 ? all.slice(0, 50) : all.slice(50)) });
+  await world.startAll();
+  for (let slot = 0; world.node(0).tip.height < 5 && slot < 300; slot += 1) await slots(world, 1);
+  const first = world.node(0).store.header(2)!.generatorPublicKey;
+  const [one, other] = world.node(0).journal.last(first) === undefined ? [1, 0] : [0, 1];
+  // The other node goes on: its operator did not disable the delegates there.
+  for (const keyPair of world.node(other).keys) world.node(one).engine.forging.enable(keyPair);
+  await slots(world, 60);
+  t.deepEqual(contradictions(world), []);
+  await world.close();
+});
+
+test('a stranger that claims a chain and sends nothing stops a new network for a round at most', async (t) => {
+  const world = worldOf(3, { forgersOf: (_, all) => all });
+  await world.startAll();
+  const stranger = world.wire.transport({ ip: '172.20.0.1', wsPort: 6000 });
+  const { genesis } = world.network;
+  stranger.announce({ ...CLAIM, height: 1_000_000, maxHeightPrevoted: 999_000, lastBlockId: genesis.id });
+  await stranger.start(silentHandlers());
+  const [ip = '', wsPort] = world.node(0).peerId.split(':');
+  const dial = (): void => {
+    void stranger.connect({ ip, wsPort: Number(wsPort) }).catch(() => undefined);
+    world.time.schedule(60_000, dial);
+  };
+  dial();
+  await slots(world, 30);
+  t.is(world.node(0).tip.height, 1);
+  await slots(world, ROUND);
+  t.true(world.node(0).tip.height > 20);
   await world.close();
 });
 
