@@ -37,3 +37,28 @@ for (const [what, settings] of [
     await waitFor('a forged block', async () => (await client.status()).height > 1, WAIT_MS_MAX);
   });
 }
+
+test('with --no-peers, a node with some delegates begins a network although its configuration names peers', async (t) => {
+  t.timeout(3 * WAIT_MS_MAX);
+  const folder = temporaryFolder(t);
+  const network = join(folder, 'own');
+  const size = ['--generation', '3', '--delegates', '3', '--block-time', '2'];
+  const made = await runCli(['genesis', 'create', ...size, '--name', 'own', '--out', network]);
+  t.is(made.code, 0, made.stderr);
+  const { delegates = [], defaultPassword = '' } = loadNetwork(network).forgers ?? {};
+  const node = await startOneNode(t, {
+    network,
+    fixedPeers: ['127.0.0.1:1'],
+    config: { forging: { delegates: delegates.slice(0, 2), riskDoubleForging: false } },
+    env: { BLOOMERY_FORGING_WATERMARK_FOLDER: join(folder, 'signed') },
+    flags: ['--no-peers'],
+  });
+  const password = join(folder, 'password');
+  writeFileSync(password, defaultPassword);
+  for (const { publicKey } of delegates.slice(0, 2)) {
+    const enabled = await runCli(['forging', 'enable', publicKey, '--node', node.url, '--password-file', password]);
+    t.is(enabled.code, 0, enabled.stderr);
+  }
+  const client = nodeClient(node.url);
+  await waitFor('a forged block', async () => (await client.status()).height > 1, WAIT_MS_MAX);
+});

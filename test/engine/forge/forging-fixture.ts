@@ -181,6 +181,11 @@ export function setUpForging({
       const missedSlots = slot - slotAt(chain.tip.header.timestamp, params) - 1;
       return importer.import(maker.build({ missedSlots }));
     },
+    /** Downloads a block of the given slot from a peer, on top of the tip. */
+    downloadBlockOf: (slot: number) => {
+      const missedSlots = slot - slotAt(chain.tip.header.timestamp, params) - 1;
+      return chain.append([maker.build({ missedSlots })]);
+    },
     fillDisk: (full: boolean) => (isDiskFull = full),
     /** Suspends forging, as a devnet does that forges only on request. */
     suspend: (suspended: boolean) => (isSuspended = suspended),

@@ -49,3 +49,17 @@ test('a step of the clock does not begin the waits again that began before the f
   t.true((its.held.get(publicKeyOf(again!)) ?? 0) > enabledS, 'it was enabled again after the first block');
   t.is(its.held.get(publicKeyOf(other!)), before[waiting.indexOf(publicKeyOf(other!))]);
 });
+
+for (const how of ['receiveBlockOf', 'downloadBlockOf'] as const)
+  test(`the wait of a delegate begins again after a block that another node signed for it (${how})`, async (t) => {
+    const its = setUpForging({ riskDoubleForging: false });
+    its.scheduler.start();
+    const [slot = 0] = its.ownSlots(its.currentSlot() + 1, its.currentSlot() + 20);
+    await its.pass(slot - its.currentSlot());
+    const before = new Map(its.held);
+    await Promise.all([its[how](slot), its.pass(0.1)]);
+    await its.scheduler.stop();
+    const { generatorPublicKey, timestamp } = its.chain.tip.header;
+    t.true((before.get(generatorPublicKey) ?? 0) <= timestamp);
+    t.true((its.held.get(generatorPublicKey) ?? 0) > timestamp);
+  });

@@ -125,6 +125,21 @@ test('before the first block, an expected peer must have reported its tip, and n
   }
 });
 
+test('a node has all delegates if those of the round of the next block are enabled', (t) => {
+  const { rules, state, tip } = new ChainMaker();
+  const tipCheck = new TipCheck({
+    chain: {
+      rules: { ...rules, forgers: (_state, height) => (height === tip.height + 1 ? ['a', 'b'] : ['c']) },
+      ...{ state, tip: { header: tip }, listen: () => undefined, nowS: () => 0, currentSlot: () => 0 },
+    },
+    journal: NO_JOURNAL,
+    clock: { nowMs: () => 0 },
+    isEnabled: (key) => key !== 'c',
+    peerTips: () => NOBODY,
+  });
+  t.true(tipCheck.hasAllDelegates());
+});
+
 test('before the first block, connections from before a stall do not count at first', (t) => {
   const sinceMs: number[] = [];
   const { tipCheck, pass } = node(NOBODY, 0, (since) => sinceMs.push(since));

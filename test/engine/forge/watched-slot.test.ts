@@ -850,6 +850,50 @@ for (const generation of [2, 3] as const)
     t.deepEqual([...codes.values()], [unused, 'granted', elsewhere, unused, 'granted']);
   });
 
+test('a copy leaves a slot unused anew after a block of another node that the chain no longer has', (t) => {
+  let chain = chainUntil(43);
+  const held: number[] = [401];
+  const rules = { ...rulesOf(3), handOver: () => OVER };
+  const guard = new DoubleForgingGuard({
+    chain: {
+      ...{ rules, currentSlot: () => chain.slotOfTip(rules) + 1, nowS: () => chain.tip.timestamp + 11 },
+      get state() {
+        return chain.state as ChainReader;
+      },
+      get tip() {
+        return { header: chain.tip };
+      },
+    },
+    journal: {
+      ...NO_JOURNAL,
+      last: () => signedHeaderOf(chain.state.header(41)!),
+      heldSinceS: () => held.at(-1),
+      isCopyFor: () => true,
+      hold: (_publicKey, sinceS) => void held.push(sinceS),
+    },
+    tipCheck: {
+      doubt: () => undefined,
+      doubtBeforeFirstBlock: () => undefined,
+      hasAllDelegates: () => false,
+      isTipSurelyNewest: () => true,
+    },
+    riskDoubleForging: false,
+  });
+  const codes: string[] = [];
+  for (let slot = 44; codes.length < 3; slot += 1) {
+    if (ownerOf(slot) !== OWN) {
+      chain = chain.extend(slot);
+      continue;
+    }
+    codes.push(codeOf(guard.clearance(OWN, slot)));
+    const { height, timestamp } = chain.tip;
+    // The block is applied and reverted after the slot that the delegate left unused.
+    if (codes.length === 1)
+      guard.waits.noteForeign({ id: '9', height: height + 1, generatorPublicKey: OWN, timestamp });
+  }
+  t.deepEqual(codes, ['FORGING_WAITS_FOR_EMPTY_SLOT', 'FORGING_WAITS_FOR_EMPTY_SLOT', 'granted']);
+});
+
 test('on the genesis block, a watermark with a header makes the delegate wait for the peers', (t) => {
   const { rules, network } = new ChainMaker(makeNetwork({ generation: 3 }));
   const store = chainStoreOver(new MemoryKeyValue(), { codec: rules.codec, params: network.params }, 'test');
