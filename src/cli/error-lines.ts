@@ -2,7 +2,7 @@
 
 import { CommanderError } from 'commander';
 import { printable } from './printable.ts';
-import { AssertionFailed, ProtocolError, messageOf, type ErrorData } from '../primitives/errors.ts';
+import { AssertionFailed, ProtocolError, messageOf } from '../primitives/errors.ts';
 import { isDamage } from '../store/disk/store-refusals.ts';
 
 /** Exit codes of every command. */
@@ -105,7 +105,7 @@ function textOf(error: unknown): string {
   if (error instanceof CommanderError) return error.message.replace(/^error: /, '');
   if (error instanceof AssertionFailed || error instanceof TypeError || error instanceof RangeError)
     return `${error.message}: this is a defect of the program, please report it`;
-  if (error instanceof ProtocolError) return SENTENCES[error.code]?.(error.data) ?? error.message;
+  if (error instanceof ProtocolError) return error.message;
   if (error instanceof AggregateError) return withOnePrefix(error.message);
   if (isDamage(error)) return STORE_DAMAGED;
   const { code, path } = error as NodeJS.ErrnoException;
@@ -124,14 +124,6 @@ function withOnePrefix(text: string): string {
 }
 
 const NOT_CLOSED = 'not everything could be closed: ';
-
-/**
- * The texts that replace the message of a `ProtocolError`, by the code of the error. For example, `ports.ts` throws
- * `PORT_IN_USE` without a message.
- */
-const SENTENCES: Readonly<Record<string, (data: ErrorData) => string>> = {
-  PORT_IN_USE: (data) => `port ${String(data['port'])} is in use: stop the program that has it or choose another port`,
-};
 
 /** Text for errors with which LMDB reports damage, such as `MDB_CORRUPTED`. */
 const STORE_DAMAGED =

@@ -2,7 +2,7 @@
 
 import { createServer } from 'node:net';
 import type { Config } from '../config/schema.ts';
-import { ProtocolError } from '../primitives/errors.ts';
+import { portInUse, ProtocolError } from '../primitives/errors.ts';
 
 export interface Endpoint {
   readonly host: string;
@@ -26,7 +26,7 @@ function probe({ host, port }: Endpoint): Promise<void> {
   return new Promise((free, taken) => {
     const server = createServer();
     server.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EADDRINUSE') taken(new ProtocolError('PORT_IN_USE', { host, port }));
+      if (error.code === 'EADDRINUSE') taken(portInUse(port, host));
       else taken(unusable(host, port, error));
     });
     server.listen({ host, port, exclusive: true }, () => server.close(() => free()));

@@ -8,7 +8,7 @@ import type { Server as HttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
 import { isPortBlocked } from '../primitives/blocked-ports.ts';
-import { messageOf, ProtocolError } from '../primitives/errors.ts';
+import { messageOf, portInUse, ProtocolError } from '../primitives/errors.ts';
 import { NOT_LISTED } from './access.ts';
 import type { Admission } from './admission/admission.ts';
 import type { ClientConnection } from './admission/client-connection.ts';
@@ -203,7 +203,7 @@ function listen(
     const refuse = (error: NodeJS.ErrnoException) => {
       reject(
         error.code === 'EADDRINUSE'
-          ? new ProtocolError('PORT_IN_USE', { port }, `port ${port} is in use by another program`)
+          ? portInUse(port)
           : new ProtocolError('LISTEN_FAILED', { address, port, reason: messageOf(error) }, undefined, {
               cause: error,
             }),

@@ -7,7 +7,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 
 import type { WebSocket } from 'ws';
 
-import { ProtocolError } from '../primitives/errors.ts';
+import { portInUse, ProtocolError } from '../primitives/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { PeerInfo } from '../ports/transport.ts';
 import { CLOSE, type QueryVerdict, type WireDialect } from './dialect.ts';
@@ -322,8 +322,10 @@ function ipOf({ remoteAddress }: Socket): string {
 function bound(server: Server, host: string, port: number): Promise<void> {
   return new Promise((settle, fail) => {
     server.on('error', (error: NodeJS.ErrnoException) => {
-      const code = error.code === 'EADDRINUSE' ? 'PORT_IN_USE' : 'LISTEN_FAILED';
-      fail(new ProtocolError(code, { port, host }, `Cannot listen on ${host}:${String(port)}: ${error.message}`));
+      const text = `Cannot listen on ${host}:${String(port)}: ${error.message}`;
+      fail(
+        error.code === 'EADDRINUSE' ? portInUse(port, host) : new ProtocolError('LISTEN_FAILED', { port, host }, text),
+      );
     });
     server.listen({ host, port, exclusive: true }, () => {
       settle();

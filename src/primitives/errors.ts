@@ -22,6 +22,12 @@ export class ProtocolError extends Error {
   }
 }
 
+/** Returns the error for a port on which another program listens. */
+export function portInUse(port: number, host?: string): ProtocolError {
+  const text = `port ${port} is in use: stop the program that has it or choose another port`;
+  return new ProtocolError('PORT_IN_USE', host === undefined ? { port } : { port, host }, text);
+}
+
 /**
  * Reports that an invariant of this program does not hold. If the error is thrown inside a transaction of the store,
  * the transaction is rolled back. The node logs the error. If no caller catches the error, the node stops.

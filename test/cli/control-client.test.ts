@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test from 'ava';
+import { errorLineOf } from '../../src/cli/error-lines.ts';
+import { portInUse } from '../../src/primitives/errors.ts';
 import { askDevnet } from '../../src/cli/devnet/control-client.ts';
 import { writeControlFile } from '../../src/cli/devnet/control-file.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
@@ -24,6 +26,11 @@ test('another program at the control port of a devnet is reported, whatever it a
   }
   answer = { status: 200, body: '<html>' };
   await t.throwsAsync(askDevnet(folder, 'list'), { code: 'DEVNET_ANSWER_UNEXPECTED' });
+  // The ports of an added node are in use.
+  const { code, message } = portInUse(4004);
+  answer = { status: 409, body: JSON.stringify({ code, message }) };
+  const error: unknown = await askDevnet(folder, 'add').catch((thrown: unknown) => thrown);
+  t.regex(errorLineOf(error).line, /port 4004 is in use: stop the program that has it/);
   answer = { status: 409, body: '{"code":"DEVNET_NODE_PAUSED","message":"node 2 is paused"}' };
   await t.throwsAsync(askDevnet(folder, 'list'), { code: 'DEVNET_NODE_PAUSED', message: 'node 2 is paused' });
 });
