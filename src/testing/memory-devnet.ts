@@ -3,6 +3,7 @@
  * clock.
  */
 
+import { setImmediate } from 'node:timers/promises';
 import { NO_FAULTS } from '../cli/devnet/faults.ts';
 import { DevnetAccounts } from '../cli/devnet/devnet-accounts.ts';
 import { parseTime, unixTimeOfDate } from '../cli/devnet/parse-time.ts';
@@ -207,6 +208,7 @@ export class MemoryDevnet implements TestDevnet {
       for (const [index, node] of this.#nodes.entries()) node.takeIn(kept.copies[index]?.pool ?? []);
       const wrong = this.#nodes.find((node, index) => node.digest() !== kept.copies[index]?.state.digest);
       if (wrong !== undefined) throw new Error(`node ${wrong.index} did not return to the state of ${name}`);
+      await closedAtClients();
       return { result: kept.facts, restored: { setting: kept.setting, mode: kept.mode } };
     });
   }
@@ -337,4 +339,13 @@ export class MemoryDevnet implements TestDevnet {
     const states = await Promise.all(this.#nodes.map((node) => node.ask({ op: 'state' })));
     return new Set(states.map(({ tip }) => tip.id)).size === 1;
   }
+}
+
+/**
+ * Resolves when the HTTP clients of this process know that the nodes have closed their connections. The client sockets
+ * learn it when the event loop next looks for events of sockets. Until then, `fetch` would send a request on such a
+ * connection, and the request would fail.
+ */
+async function closedAtClients(): Promise<void> {
+  for (let pass = 0; pass < 3; pass += 1) await setImmediate();
 }

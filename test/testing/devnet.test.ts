@@ -151,6 +151,21 @@ test('a revert restores state, pool, clock and ports, any number of times', asyn
   }
 });
 
+test('a request directly after a revert does not use a connection that the revert has closed', async (t) => {
+  const net = await startDevnet({ delegates: 5 });
+  try {
+    await net.snapshot('clean');
+    const ask = async (): Promise<void> => void (await (await fetch(`${net.url}/api/node/constants`)).text());
+    for (let round = 0; round < 150; round += 1) {
+      await Promise.all([ask(), ask(), ask()]);
+      await net.revert('clean');
+      await t.notThrowsAsync(ask(), `revert ${round}`);
+    }
+  } finally {
+    await net.close();
+  }
+});
+
 test('the parts of a partition diverge, and one of them is reverted after the healing', async (t) => {
   const net = await startDevnet({ nodes: 4, mine: 'on-demand', delegates: 5 });
   try {
