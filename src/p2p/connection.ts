@@ -314,7 +314,8 @@ export class PeerConnection implements Connection {
  * Returns the `RequestKind` of a request. An answer to a request of the kind `other` counts against a byte budget if
  * its weight is above `SMALL_WEIGHT_MAX` (`unsolicited-bytes.ts`), because any peer can cause such a request. For
  * example, the node requests each new transaction that a peer announces. Answers to requests of the kind `blocks` count
- * against no budget, because the node sends such requests only to the sync peer and same-tip peers.
+ * against no budget, because the node sends such requests only to the sync peer (whose chain it downloads) and to same-tip
+ * peers (which announce the same tip as the sync peer).
  */
 function requestKindOf({ kind }: PeerRequest): RequestKind {
   return kind === 'blocksAfter' || kind === 'highestCommonBlock' || kind === 'tip' ? 'blocks' : 'other';

@@ -48,7 +48,7 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
   p2p_connections_total: counter('Connections to peers that were made.', ['direction']),
   p2p_disconnections_total: counter('Connections to peers that ended, by close code.', ['code']),
   p2p_refused_total: counter('Connections that were refused in the handshake, by close code.', ['code']),
-  p2p_offences_total: counter('Messages and calls of peers that broke a rule, by code.', ['code']),
+  p2p_offences_total: counter('Messages, calls, answers and infos of peers that broke a rule, by code.', ['code']),
   p2p_rate_limited_total: counter('Messages and calls of peers dropped above their rate, by name.', ['name']),
 
   pool_transactions: gauge('Transactions that wait, by queue.', ['state']),

@@ -279,7 +279,8 @@ export class PeerManager {
 
   /**
    * Gives a peer the penalty for an offence that the engine, not the transport, found in a message or an answer of the
-   * peer. Named peers lose no points for an offence that the engine found.
+   * peer. Named peers lose no points for such an offence. (For a `PeerOffence` that the engine throws while it answers a
+   * request, the transport reports the offence instead: `PeerScoring.report`.)
    *
    * @param code any rejection code; a code that is not an offence costs no points
    */

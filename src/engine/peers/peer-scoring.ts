@@ -141,7 +141,7 @@ export class PeerScoring {
     const { named, observer, transport } = this.#dependencies;
     const points = pointsOf(code);
     if (points === 0) return;
-    const reputation = this.reputationOf(peerId) - points;
+    const reputation = Math.max(0, this.reputationOf(peerId) - points);
     this.#reputations.set(peerId, reputation);
     const fields = { peer: peerId, offence: code, detail, reputation };
     observer.log('debug', 'PEER_PENALISED', 'A peer broke a rule', fields);

@@ -73,7 +73,7 @@ export function verdictsOf(sources: VerdictSources): readonly PeerVerdict[] {
       ...connectionState(sources, peerId, connection, dropped.get(peerId), bans.get(ip)),
       roles: sources.rolesOf(peerId),
       ...(peer === undefined ? {} : { list: peer.list }),
-      reputation: sources.reputationOf(peerId),
+      reputation: bans.has(ip) ? 0 : sources.reputationOf(peerId),
       ...(info.height === undefined ? {} : { height: info.height }),
       ...(info.version === undefined ? {} : { version: info.version }),
       ...(connection?.latencyMs === undefined ? {} : { latencyMs: connection.latencyMs }),

@@ -221,6 +221,14 @@ test('an offence with the full penalty ends the connection and bans the address 
   t.false(handlers.admits('60.0.0.1'));
   t.true(handlers.admits('60.0.0.2'));
   t.like(manager.droppedPeers()[0], { peerId: '60.0.0.1:5000', direction: 'inbound', code: 4403 });
+  const banned = manager.verdicts().filter(({ ip }) => ip === '60.0.0.1');
+  t.deepEqual(
+    banned.map(({ wsPort, verdict, reputation }) => [wsPort, verdict, reputation]),
+    [
+      [5000, 'banned', 0],
+      [5001, 'banned', 0],
+    ],
+  );
   t.false(manager.knownPeers().some(({ info }) => info.ip === '60.0.0.1'));
   await clock.advance(DAY_MS + 1);
   manager.expireBans();
