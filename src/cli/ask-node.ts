@@ -157,15 +157,19 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
 
   function unreachable(error: unknown): ProtocolError {
     const why = isBlocked ? BLOCKED : reasonOf(error);
+    const isLate = error instanceof NoAnswerInTime;
+    const remedy = isLate
+      ? `start one, name another with --node, or let the command wait longer with ${TIMEOUT_VARIABLE}`
+      : 'start one or name another with --node';
     return new ProtocolError(
       'NODE_UNREACHABLE',
       {
         url: base,
         why,
-        ...(error instanceof NoAnswerInTime ? { isLate: true } : {}),
+        ...(isLate ? { isLate } : {}),
         ...(isBlocked || isUnsent(error) ? { isUnsent: true } : {}),
       },
-      `no node answers at ${base} (${why}): start one or name another with --node`,
+      `no node answers at ${base} (${why}): ${remedy}`,
       { cause: error },
     );
   }

@@ -1299,7 +1299,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the earnings of a delegate. Without a time span, `fees` is the share that the delegate got of the fees of all its finished rounds. With `fromTimestamp` or `toTimestamp`, the answer covers only the blocks that the delegate forged in this time span, and `fees` is the sum of all fees in these blocks. As in a real node, the two values therefore differ. */
+  /** Shows the earnings of a delegate. Without a time span, `rewards` and `fees` are those of all finished rounds, `fees` is the share that the delegate got, and `count` also includes the blocks of the present round. With `fromTimestamp` or `toTimestamp`, the answer covers only the blocks that the delegate forged in this time span, and `fees` is the sum of all fees in these blocks. As in a real node, the two values therefore differ. */
   'GET /delegates/{address}/forging_statistics': {
     parameters: { address: string; fromTimestamp?: number | undefined; toTimestamp?: number | undefined };
     answer: {

@@ -16,7 +16,7 @@ export function forgingStatisticsRoute(dialect: HttpDialect): Route {
     summary:
       dialect.generation === 2
         ? 'Shows the earnings of a delegate. With `fromTimestamp` or `toTimestamp`, the answer covers the payments and the forged blocks of the rounds that ended in this time span. The answer then omits the blocks of the present round, which `count` includes without a time span.'
-        : 'Shows the earnings of a delegate. Without a time span, `fees` is the share that the delegate got of the fees of all its finished rounds. With `fromTimestamp` or `toTimestamp`, the answer covers only the blocks that the delegate forged in this time span, and `fees` is the sum of all fees in these blocks. As in a real node, the two values therefore differ.',
+        : 'Shows the earnings of a delegate. Without a time span, `rewards` and `fees` are those of all finished rounds, `fees` is the share that the delegate got, and `count` also includes the blocks of the present round. With `fromTimestamp` or `toTimestamp`, the answer covers only the blocks that the delegate forged in this time span, and `fees` is the sum of all fees in these blocks. As in a real node, the two values therefore differ.',
     parameters: [
       addressInPath(
         dialect.generation === 2
