@@ -47,7 +47,7 @@ export function passedTests(output: string): number {
 
   const plain = output.replace(/\u001b\[[0-9;]*m/g, '');
   const count =
-    /^# pass (\d+)$/m.exec(plain) ?? // node --test
+    /^(?:#|ℹ) pass (\d+)$/m.exec(plain) ?? // node --test, by version
     /^\s*(\d+) tests? passed$/m.exec(plain) ?? // ava
     /^\s*Tests:?\s+(\d+) passed/m.exec(plain); // vitest, jest
   return Number(count?.[1] ?? -1);
