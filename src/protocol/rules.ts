@@ -291,6 +291,8 @@ export interface HandOverRequest {
    * be on a branch above the final block, or because this node made all blocks of a young chain.
    */
   readonly isWaitNeedless: boolean;
+  /** Whether this node made all blocks of a young chain, so that no other node is known to have signed on it. */
+  readonly hasMadeAllBlocks: boolean;
   /** Present chain time in whole seconds. */
   readonly nowS: number;
 }

@@ -371,8 +371,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a block that another node signed begins no wait',
     file: 'engine/forge/waits.js',
-    from: 'if (riskDoubleForging || !chain.rules.hasFinality) return;',
-    to: 'return;',
+    from: 'if (riskDoubleForging || !chain.rules.hasFinality) return false;',
+    to: 'return false;',
   },
   {
     name: 'the hand-over does not cover the slot left unused',

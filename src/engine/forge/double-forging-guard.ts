@@ -321,7 +321,10 @@ export class DoubleForgingGuard {
   }
 
   #waitOnTip(publicKey: PublicKey, slot: number): Waiting | undefined {
-    const doubt = this.#dependencies.tipCheck.doubt();
+    const { chain, journal, tipCheck } = this.#dependencies;
+    // Without a journal, the header of a watermark does not show how long the lost chain was.
+    const isBare = chain.tip.header.height === GENESIS_HEIGHT && journal.last(publicKey) === undefined;
+    const doubt = tipCheck.doubt() ?? (isBare ? tipCheck.doubtBeforeFirstBlock() : undefined);
     if (doubt !== undefined) return { code: 'FORGING_OLD_TIP', ...doubt };
     return this.#watch(publicKey, slot) ?? this.#waitAfterEnabling(publicKey, slot);
   }
@@ -421,7 +424,8 @@ export class DoubleForgingGuard {
     const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
     const isWaitNeedless = foreign === undefined && this.#needless.has(publicKey, heldSinceS);
     const sinceS = Math.max(heldSinceS, foreign === undefined ? 0 : foreign.timestamp + 1);
-    const request = { publicKey, sinceS, last, nowS: chain.nowS(), isWaitNeedless };
+    const hasMadeAllBlocks = isWaitNeedless && this.#needless.isOnlyForger();
+    const request = { publicKey, sinceS, last, nowS: chain.nowS(), isWaitNeedless, hasMadeAllBlocks };
     return chain.rules.handOver(chain.state, chain.tip.header, request);
   }
 

@@ -15,8 +15,8 @@ const GENESIS_HEIGHT = 1;
 const FIRST_FORGED_HEIGHT = 2;
 
 /**
- * Number of rounds of blocks after which a node no longer counts as the maker of all blocks. If it is, each of its delegates
- * has a header by then, and no wait to be spared.
+ * Number of rounds of blocks after which a node no longer counts as the maker of all blocks. By then, each of its delegates
+ * has a header and no wait to be spared, unless the delegate came late.
  */
 const MAKER_ROUNDS_MAX = 5;
 
@@ -63,7 +63,22 @@ export class NeedlessWaits {
     const { chain, journal } = this.#dependencies;
     if (!chain.rules.hasFinality) return false;
     if (!hasSignedNothing(journal, publicKey)) return false;
-    return this.#isOnlyForger() || this.#hadNoSlot(publicKey, heldSinceS);
+    return this.isOnlyForger() || this.#hadNoSlot(publicKey, heldSinceS);
+  }
+
+  /**
+   * Whether only the genesis block is final, all delegates of the round are enabled on this node, and this node has made
+   * all blocks of the chain. If its waits began again with each restart, the network would stand for many slots. If
+   * another node has made a block for its delegates, it may make further ones, and the waits would show this.
+   */
+  isOnlyForger(): boolean {
+    const { chain, tipCheck } = this.#dependencies;
+    const { rules, state, tip } = chain;
+    const { id: tipId, height } = tip.header;
+    if (height < FIRST_FORGED_HEIGHT || height > MAKER_ROUNDS_MAX * rules.params.activeDelegates) return false;
+    if (rules.finalizedHeight(state) > GENESIS_HEIGHT || !tipCheck.hasAllDelegates()) return false;
+    if (this.#maker?.tipId !== tipId) this.#maker = { tipId, hasMadeAll: this.#hasMadeAllBlocks() };
+    return this.#maker.hasMadeAll;
   }
 
   /**
@@ -81,21 +96,6 @@ export class NeedlessWaits {
     const hadNoSlot = earliest !== undefined && slotAt(sinceS, rules.params) + UNSURE_SLOTS <= earliest;
     this.#slotless.set(publicKey, { sinceS, tipId, hadNoSlot });
     return hadNoSlot;
-  }
-
-  /**
-   * Whether only the genesis block is final, all delegates of the round are enabled on this node, and this node has made
-   * all blocks of the chain. If its waits began again with each restart, the network would stand for many slots. If
-   * another node has made a block for its delegates, it may make further ones, and the waits would show this.
-   */
-  #isOnlyForger(): boolean {
-    const { chain, tipCheck } = this.#dependencies;
-    const { rules, state, tip } = chain;
-    const { id: tipId, height } = tip.header;
-    if (height < FIRST_FORGED_HEIGHT || height > MAKER_ROUNDS_MAX * rules.params.activeDelegates) return false;
-    if (rules.finalizedHeight(state) > GENESIS_HEIGHT || !tipCheck.hasAllDelegates()) return false;
-    if (this.#maker?.tipId !== tipId) this.#maker = { tipId, hasMadeAll: this.#hasMadeAllBlocks() };
-    return this.#maker.hasMadeAll;
   }
 
   /** Whether each block of the chain is by a delegate whose last header in the journal is this block or a later one. */

@@ -113,18 +113,20 @@ export class Waits {
    * delegate of the journal, the record of the delegate is incomplete from now on, even if the block is reverted. A new
    * header that does not name the height of the block would contradict it. In generation 2, a header names no height.
    * If the write fails, `noteAgain` repeats it.
+   *
+   * @returns whether another node signed the block for a delegate of the journal
    */
-  noteForeign(block: ForeignBlock): void {
+  noteForeign(block: ForeignBlock): boolean {
     const { chain, journal, riskDoubleForging, tipCheck } = this.#dependencies;
-    if (riskDoubleForging || !chain.rules.hasFinality) return;
+    if (riskDoubleForging || !chain.rules.hasFinality) return false;
     const { generatorPublicKey, timestamp } = block;
     const heldSinceS = journal.heldSinceS(generatorPublicKey);
     const last = journal.last(generatorPublicKey);
-    if (last === undefined && heldSinceS === undefined) return;
+    if (last === undefined && heldSinceS === undefined) return false;
     // Without a header in the journal, the node would later take the header of the watermark for the last one.
     const recalled = last === undefined ? journal.recalled(generatorPublicKey)?.last : undefined;
     const known = last ?? recalled;
-    if (known !== undefined && !isForeign(block, known, chain.rules)) return;
+    if (known !== undefined && !isForeign(block, known, chain.rules)) return false;
     const isCopy = recalled !== undefined;
     this.#unnoted.set(generatorPublicKey, block);
     // A wait that has begun after the block, and after our last header, covers the block already.
@@ -135,6 +137,25 @@ export class Waits {
     else if (tipCheck.doubt() === undefined && (journal.foreignS(generatorPublicKey) ?? 0) < timestamp)
       journal.hold(generatorPublicKey, heldSinceS ?? 0, journal.isCopyFor(generatorPublicKey), timestamp);
     this.#unnoted.delete(generatorPublicKey);
+    return true;
+  }
+
+  /**
+   * Call after another node has signed a block for an enabled delegate of this node: that node may sign for the other
+   * delegates of this node, too. If the chain is young, the delegates that were enabled before its first block had no
+   * wait; their waits begin now, and show the blocks of the other node.
+   */
+  doubtBeginning(publicKeys: Iterable<PublicKey>): void {
+    const { chain, journal } = this.#dependencies;
+    const { rules, state } = chain;
+    const first = state.header(FIRST_FORGED_HEIGHT);
+    if (first === undefined || rules.finalizedHeight(state) >= FIRST_FORGED_HEIGHT) return;
+    for (const publicKey of publicKeys) {
+      if (!hasSignedNothing(journal, publicKey)) continue;
+      const wasSpared = (journal.heldSinceS(publicKey) ?? 0) < first.timestamp + rules.params.blockTimeS;
+      this.#sinceBeginning.delete(publicKey);
+      if (wasSpared) this.#begin(publicKey, this.#nowS());
+    }
   }
 
   /** Notes the block of a delegate that the journal could not note before. */

@@ -46,6 +46,22 @@ function highestForged(previous: SignedHeader | undefined): number {
   return previous === undefined ? 0 : Math.max(previous.height, previous.maxHeightPreviouslyForged);
 }
 
+/**
+ * A delegate signs only on a branch that fork choice prefers to the branch of its last header. If both headers name the
+ * same `maxHeightPreviouslyForged`, LIP 0014 does not tell which one is the later one, and accepts the two. But a header
+ * before both can contradict the new one, and the caller may no longer know it.
+ */
+function branchFault(previous: SignedHeader, { height, maxHeightPrevoted }: BftHeader): string | undefined {
+  const isBetter =
+    maxHeightPrevoted > previous.maxHeightPrevoted ||
+    (maxHeightPrevoted === previous.maxHeightPrevoted && height > previous.height);
+  if (isBetter) return undefined;
+  return (
+    `the delegate signed block ${previous.height} of a better branch (maxHeightPrevoted ${previous.maxHeightPrevoted} ` +
+    `instead of ${maxHeightPrevoted})`
+  );
+}
+
 function refuseContradiction(
   previous: SignedHeader | undefined,
   header: BftHeader & { readonly timestamp: number },
@@ -58,7 +74,7 @@ function refuseContradiction(
   const reason =
     slotAt(previous.timestamp, params) === slot
       ? `the delegate signed a block for slot ${slot} already`
-      : contradictionOf(previous, header);
+      : (contradictionOf(previous, header) ?? branchFault(previous, header));
   if (reason === undefined) return;
   const data = { height: header.height, generator: header.generatorPublicKey, earlier: previous?.height, reason };
   throw new ProtocolError('FORGING_CONTRADICTS', data);

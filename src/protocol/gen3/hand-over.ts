@@ -40,7 +40,7 @@ const FIRST_FORGED_HEIGHT = 2;
 export function handOver(
   state: StateReader,
   tip: BlockHeader,
-  { publicKey, sinceS, last, nowS, isWaitNeedless }: HandOverRequest,
+  { publicKey, sinceS, last, nowS, isWaitNeedless, hasMadeAllBlocks }: HandOverRequest,
   params: Pick<ChainParams, 'blockTimeS' | 'activeDelegates'>,
 ): HandOver {
   const limits = bftLimits(params.activeDelegates);
@@ -58,7 +58,12 @@ export function handOver(
   const bound = isFinal
     ? finalizedHeight + missedSlots(state, finalized, params)
     : isYoung
-      ? boundOfYoungChain(state, tip, { sinceS, dueS, isNew: own.length === 0, isWaitNeedless }, params)
+      ? boundOfYoungChain(
+          state,
+          tip,
+          { sinceS, dueS, isNew: own.length === 0, isWaitNeedless, hasMadeAllBlocks },
+          params,
+        )
       : isWaitNeedless && finalized !== undefined
         ? finalizedHeight + missedSlots(state, finalized, params) + slotsUntil(sinceS, finalized, params)
         : undefined;
@@ -105,6 +110,7 @@ export function handOver(
  * @param wait.dueS chain time at which a block with the time `sinceS` should be final
  * @param wait.isNew whether the delegate forged none of the last `range` blocks (`ownHeaders`)
  * @param wait.isWaitNeedless whether the node need not wait until `dueS`
+ * @param wait.hasMadeAllBlocks whether this node made all blocks of the chain
  * @returns the height; 0 if there can be no unknown header; undefined if the node must still wait
  */
 function boundOfYoungChain(
@@ -115,17 +121,26 @@ function boundOfYoungChain(
     dueS,
     isNew,
     isWaitNeedless,
-  }: { readonly sinceS: number; readonly dueS: number; readonly isNew: boolean; readonly isWaitNeedless: boolean },
+    hasMadeAllBlocks,
+  }: {
+    readonly sinceS: number;
+    readonly dueS: number;
+    readonly isNew: boolean;
+    readonly isWaitNeedless: boolean;
+    readonly hasMadeAllBlocks: boolean;
+  },
   params: Pick<ChainParams, 'blockTimeS'>,
 ): number | undefined {
   const first = state.header(FIRST_FORGED_HEIGHT);
-  // If nobody has forged yet, there are no unknown headers.
+  // If nobody has forged on this chain yet, the node assumes that there are no unknown headers.
   if (first === undefined) return 0;
   const reachable = FIRST_FORGED_HEIGHT + slotsUntil(sinceS, first, params);
   // If the delegate is new and `sinceS` is before the end of the first forged block's slot, the wait is over: on this
   // chain, nobody has forged before this slot. Another node may have used the slot of `sinceS`, and the next one.
   if (isNew && first.timestamp + params.blockTimeS > sinceS)
     return slotAt(sinceS, params) + 1 < slotAt(first.timestamp, params) ? 0 : reachable;
+  // If the header named `reachable`, a pause of this node would delay finality by as many blocks as the pause has slots.
+  if (hasMadeAllBlocks) return Math.min(reachable, tip.height);
   if (isWaitNeedless) return reachable;
   if (tip.timestamp < dueS) return undefined;
   // The height that a branch with a block in each slot since the first forged block has at `dueS`. The unknown headers were

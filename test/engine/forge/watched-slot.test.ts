@@ -899,19 +899,26 @@ test('on the genesis block, a watermark with a header makes the delegate wait fo
   const store = chainStoreOver(new MemoryKeyValue(), { codec: rules.codec, params: network.params }, 'test');
   openGenesis(store, rules, network.genesis);
   const [publicKey = ''] = rules.forgers(store, 2);
-  for (const outside of ['unknown', 'later'] as const) {
+  for (const [outside, tipDoubt, beginningDoubt, isWaiting] of [
+    ['unknown', 'no peer', undefined, false],
+    ['unknown', undefined, 'a peer is ahead', true],
+    ['later', 'no peer', undefined, true],
+    ['later', undefined, 'a peer is ahead', true],
+    ['later', undefined, undefined, false],
+  ] as const) {
+    const doubtOf = (reason: string | undefined) => () => (reason === undefined ? undefined : { reason });
     const guard = new DoubleForgingGuard({
       chain: { rules, state: store, tip: { header: network.genesis }, currentSlot: () => 101, nowS: () => 1010 },
       journal: { ...NO_JOURNAL, heldSinceS: () => 5, outside: () => outside },
       tipCheck: {
-        doubt: () => ({ reason: 'no peer' }),
-        doubtBeforeFirstBlock: () => undefined,
+        doubt: doubtOf(tipDoubt),
+        doubtBeforeFirstBlock: doubtOf(beginningDoubt),
         hasAllDelegates: () => false,
         isTipSurelyNewest: () => true,
       },
       riskDoubleForging: false,
     });
-    t.is(guard.waiting(publicKey)?.code, outside === 'later' ? 'FORGING_OLD_TIP' : undefined);
+    t.is(guard.waiting(publicKey)?.code, isWaiting ? 'FORGING_OLD_TIP' : undefined, `${outside} ${tipDoubt}`);
   }
 });
 

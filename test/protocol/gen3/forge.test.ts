@@ -132,6 +132,10 @@ test('nothing is signed when the header would contradict the journal', (t) => {
   t.throws(() => forge(signed({ height: 21 })), { code, message: /Violation of fork choice rule/ });
   t.throws(() => forge(signed({ height: 30 })), { code, message: /Violation of fork choice rule/ });
   t.throws(() => forge(signed({ height: 12, maxHeightPrevoted: 3 })), { code, message: /branch with largest/ });
+  // The two headers name the same height, so LIP 0014 alone would permit the new one.
+  const sameNamed = { maxHeightPreviouslyForged: 40, maxHeightPrevoted: 3 };
+  t.throws(() => forge(signed({ height: 15, ...sameNamed })), { code, message: /block 15 of a better branch/ });
+  t.throws(() => forge(signed({ height: 30, ...sameNamed, maxHeightPrevoted: 0 })), { code, message: /better branch/ });
   const { timestamp } = requestFor(maker);
   // A block of this slot that a switch to another branch has removed. LIP 0014 alone would permit the second block.
   t.throws(() => forge(signed({ height: 20, timestamp })), { code, message: /a block for slot \d+ already/ });

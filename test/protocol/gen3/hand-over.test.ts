@@ -25,6 +25,7 @@ function ask(maker: ChainMaker, changes: Partial<HandOverRequest>) {
     last: undefined,
     nowS: maker.tip.timestamp,
     isWaitNeedless: false,
+    hasMadeAllBlocks: false,
     ...changes,
   });
 }
@@ -83,6 +84,30 @@ test('a new delegate from before the first forged block names the slots that ano
   );
   t.is(named(first.timestamp + blockTimeS - 1), 3);
   t.is(named(first.timestamp + blockTimeS), undefined, 'it waits');
+});
+
+test('on a young chain, a delegate that signs late names the height at the end of its wait, not at the tip', (t) => {
+  const maker = grown(20);
+  const { blockTimeS } = maker.network.params;
+  const sinceS = maker.tip.timestamp;
+  // Finality usually takes 136 slots. No block is final yet, because few delegates have forged.
+  const named = (slots: number): unknown => {
+    const tip = { ...maker.tip, timestamp: sinceS + slots * blockTimeS };
+    const over = maker.rules.handOver(maker.state, tip, {
+      ...{ publicKey: delegateOf(maker.network, 0), sinceS, last: undefined, nowS: tip.timestamp },
+      ...{ isWaitNeedless: false, hasMadeAllBlocks: false },
+    });
+    return over.ready ? over.previouslyForged?.maxHeightPreviouslyForged : undefined;
+  };
+  t.is(named(135), undefined);
+  t.deepEqual([136, 150, 1000].map(named), [156, 156, 156]);
+});
+
+test('on a young chain of which this node made all blocks, a header names the height of the tip', (t) => {
+  const maker = grown(40, 7);
+  const sinceS = maker.tip.timestamp + 1000 * maker.network.params.blockTimeS;
+  const over = ask(maker, { sinceS, isWaitNeedless: true, hasMadeAllBlocks: true });
+  t.is(over.ready ? over.previouslyForged?.maxHeightPreviouslyForged : undefined, 40);
 });
 
 test('on a chain without final blocks the estimate counts from now, not from the epoch', (t) => {

@@ -124,6 +124,31 @@ test('a node that gets the delegates of another node of a young network waits, a
   await world.close();
 });
 
+test('of two nodes that both have all delegates, the later one waits when it sees a block of the other', async (t) => {
+  const world = worldOf(3, { nodes: 2, forgersOf: (_, all) => all });
+  await world.node(0).start();
+  await slots(world, 2.5);
+  await world.node(1).start();
+  await slots(world, 60);
+  t.true(world.node(0).tip.height > 50);
+  t.deepEqual(contradictions(world), []);
+  await world.close();
+});
+
+test('a node that made all blocks of a young network reaches finality soon after a long pause', async (t) => {
+  const world = worldOf(3, { forgersOf: (_, all) => all });
+  await world.startAll();
+  await slots(world, 25);
+  t.true(world.node(0).tip.height > 20);
+  world.node(0).crash();
+  await slots(world, 1000);
+  await world.node(0).start();
+  await slots(world, 300);
+  t.true(world.node(0).engine.chain.finalizedHeight > 100, `${world.node(0).engine.chain.finalizedHeight}`);
+  t.deepEqual(contradictions(world), []);
+  await world.close();
+});
+
 test('a stranger that claims a chain and sends nothing stops a new network for a round at most', async (t) => {
   const world = worldOf(3, { forgersOf: (_, all) => all });
   await world.startAll();
