@@ -54,6 +54,7 @@ export type Clearance =
   | ({ readonly granted: false } & Waiting);
 
 const GENESIS_HEIGHT = 1;
+const FIRST_FORGED_HEIGHT = 2;
 
 /**
  * A slot that a delegate leaves unused on this node, and the id of the block that was in the delegate's watermark when
@@ -94,6 +95,8 @@ export class DoubleForgingGuard {
   readonly #watchedAfterHandOver = new Map<PublicKey, number>();
   /** For each delegate, the slot in which it was enabled. */
   readonly #enabledSlots = new Map<PublicKey, number>();
+  /** The delegates for which `doubtNew` was called. */
+  readonly #doubted = new Set<PublicKey>();
   /** The watched slots of delegates that have a watermark but no header in the journal. */
   readonly #watchedRecalls = new Map<PublicKey, WatchedRecall>();
   readonly #newest: NewestBlocks;
@@ -155,6 +158,20 @@ export class DoubleForgingGuard {
     if (riskDoubleForging) return;
     for (const publicKey of publicKeys)
       if (isIncomplete(journal, publicKey)) this.#needless.has(publicKey, journal.heldSinceS(publicKey) ?? 0);
+  }
+
+  /**
+   * Call after another node has signed a block for an enabled delegate of this node: that node may have the other
+   * delegates, too. Those without a header first leave one slot unused, in which a block of the other node would show it.
+   * The rule applies once to each delegate, so a delegate that is enabled twice by mistake does not stop the others.
+   */
+  doubtNew(publicKeys: Iterable<PublicKey>): void {
+    for (const publicKey of publicKeys) {
+      if (this.#doubted.has(publicKey) || this.#dependencies.journal.last(publicKey) !== undefined) continue;
+      this.#doubted.add(publicKey);
+      this.#watchedSlots.delete(publicKey);
+      this.#watchedAfterHandOver.delete(publicKey);
+    }
   }
 
   #forgetBefore(publicKey: PublicKey, sinceS: number): void {
@@ -380,21 +397,37 @@ export class DoubleForgingGuard {
     if (!isIncomplete(journal, publicKey)) return undefined;
     // The journal may lack headers of the delegate. If the journal is a copy, the original may be in use, and its next
     // header is that of the coming slot. No knowledge of earlier slots replaces the watch, which therefore comes last.
-    const isCopy = journal.isCopyFor(publicKey);
-    const lastWatched = isCopy ? (this.#watchedAfterHandOver.get(publicKey) ?? Number.NEGATIVE_INFINITY) : watched;
+    const mustWatch = journal.isCopyFor(publicKey) || this.#mustWatchNew(publicKey);
+    const lastWatched = mustWatch ? (this.#watchedAfterHandOver.get(publicKey) ?? Number.NEGATIVE_INFINITY) : watched;
     // An old watch proves nothing about the present.
     if (slot > lastWatched && slot - lastWatched <= slotsWithEveryTurn(params)) return undefined;
-    if (isCopy && this.#handOver(publicKey)?.ready === false) return undefined;
-    // Without a copy, the chain shows recent signatures of other nodes, except in two cases: the chain has only the
-    // genesis block, or the chain has got no block for more than `activeDelegates` slots. In these cases, the node must
-    // watch one slot of the delegate. The node need not watch if it is certain that no delegate has signed above the
-    // tip (`isTipSurelyNewest`).
+    if (mustWatch && this.#handOver(publicKey)?.ready === false) return undefined;
+    // Otherwise, the chain shows recent signatures of other nodes, except in two cases: the chain has only the genesis
+    // block, or the chain has got no block for more than `activeDelegates` slots. In these cases, the node must watch one
+    // slot of the delegate. The node need not watch if it is certain that no delegate has signed above the tip
+    // (`isTipSurelyNewest`).
     const hasBegun = chain.tip.header.height > GENESIS_HEIGHT;
     const isBlind = !hasBegun || chain.currentSlot() - tipSlot > params.activeDelegates;
     const isSettled = this.#dependencies.tipCheck.isTipSurelyNewest();
-    if (!isCopy && (!isBlind || isSettled)) return undefined;
+    if (!mustWatch && (!isBlind || isSettled)) return undefined;
     const reason = 'the chain does not show whether the delegate forges elsewhere: one of its slots is watched first';
     return { code: 'FORGING_WAITS_FOR_EMPTY_SLOT', reason, ...until };
+  }
+
+  /**
+   * Whether a delegate without a header must leave one slot unused on a young chain, although the chain gets blocks. There
+   * are two cases: `doubtNew` was called, or the delegate had to wait. Its wait can end with the first block after a pause
+   * of the network, when another node with the delegate returns, too.
+   */
+  #mustWatchNew(publicKey: PublicKey): boolean {
+    const { chain, journal } = this.#dependencies;
+    const { rules, state } = chain;
+    const first = state.header(FIRST_FORGED_HEIGHT);
+    const isYoung = rules.hasFinality && first !== undefined && rules.finalizedHeight(state) <= GENESIS_HEIGHT;
+    if (!isYoung || journal.last(publicKey) !== undefined) return false;
+    if (this.#doubted.has(publicKey)) return true;
+    const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
+    return heldSinceS >= first.timestamp + rules.params.blockTimeS && !this.#needless.has(publicKey, heldSinceS);
   }
 
   /** Makes the wait that a recent block of another node causes. */

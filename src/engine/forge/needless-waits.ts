@@ -8,6 +8,7 @@ import { slotAt } from '../../protocol/slots.ts';
 import type { PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import { earliestSlotOf } from './earliest-slot.ts';
+import { isOfChain } from './recalled-header.ts';
 import type { TipCheck } from './tip-check.ts';
 import { hasSignedNothing, isForeign } from './waits.ts';
 
@@ -98,14 +99,20 @@ export class NeedlessWaits {
     return hadNoSlot;
   }
 
-  /** Whether each block of the chain is by a delegate whose last header in the journal is this block or a later one. */
+  /**
+   * Whether each block of the chain is by a delegate whose last header is this block or a later one. The header is in the
+   * journal or, for example after the restore of an old folder, in a watermark of this chain.
+   */
   #hasMadeAllBlocks(): boolean {
     const { chain, journal } = this.#dependencies;
     const { rules, state, tip } = chain;
     for (let { height } = tip.header; height >= FIRST_FORGED_HEIGHT; height -= 1) {
       const block = state.header(height);
       if (block === undefined) return false;
-      const last = journal.last(block.generatorPublicKey);
+      const recalled = journal.recalled(block.generatorPublicKey);
+      const last =
+        journal.last(block.generatorPublicKey) ??
+        (recalled !== undefined && isOfChain(state, recalled) ? recalled.last : undefined);
       if (last === undefined || journal.isCopyFor(block.generatorPublicKey) || isForeign(block, last, rules))
         return false;
     }

@@ -14,8 +14,6 @@ export class WaitUpdates {
   readonly #enabled: () => Iterable<PublicKey>;
   /** Steps forward after which the waits are not renewed yet; undefined for a step of unknown size. */
   readonly #steps: { readonly byMs: number | undefined }[] = [];
-  /** Whether another node signed a block for an enabled delegate, and `Waits.doubtBeginning` must still be called. */
-  #isBeginningDoubted = false;
 
   /** @param enabled returns the delegates that are enabled on this node; the wait of another one begins when it is enabled */
   constructor(guard: DoubleForgingGuard, enabled: () => Iterable<PublicKey>) {
@@ -32,17 +30,11 @@ export class WaitUpdates {
   }
 
   #noteForeign(block: Block): void {
-    const isOfDelegate = Array.from(this.#enabled()).includes(block.generatorPublicKey);
+    const enabled = Array.from(this.#enabled());
+    // A write can fail only for a block of another node.
     let isForeign = true;
-    // A write fails only for a block of another node.
     tryTo(() => (isForeign = this.#guard.waits.noteForeign(block)));
-    if (isForeign && isOfDelegate) this.#isBeginningDoubted = true;
-    tryTo(() => this.#doubtBeginning());
-  }
-
-  #doubtBeginning(): void {
-    if (this.#isBeginningDoubted) this.#guard.waits.doubtBeginning(this.#enabled());
-    this.#isBeginningDoubted = false;
+    if (isForeign && enabled.includes(block.generatorPublicKey)) this.#guard.doubtNew(enabled);
   }
 
   /** Call after this node has signed a block. */
@@ -67,8 +59,8 @@ export class WaitUpdates {
   }
 
   /**
-   * Renews the waits after steps of the clock and after blocks of other nodes, and reports a failed write. Call before
-   * each decision about a signature: no delegate may sign by a wait that began by a wrong clock.
+   * Renews the waits after steps of the clock, and reports a failed write. Call before each decision about a
+   * signature: no delegate may sign by a wait that began by a wrong clock.
    *
    * @throws ProtocolError as the writes of the journal
    */
@@ -78,7 +70,6 @@ export class WaitUpdates {
       this.#guard.clockSetForward(this.#enabled(), byMs === undefined ? undefined : Math.ceil(byMs / 1000));
       this.#steps.shift();
     }
-    this.#doubtBeginning();
   }
 }
 

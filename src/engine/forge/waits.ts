@@ -140,24 +140,6 @@ export class Waits {
     return true;
   }
 
-  /**
-   * Call after another node has signed a block for an enabled delegate of this node: that node may sign for the other
-   * delegates of this node, too. If the chain is young, the delegates that were enabled before its first block had no
-   * wait; their waits begin now, and show the blocks of the other node.
-   */
-  doubtBeginning(publicKeys: Iterable<PublicKey>): void {
-    const { chain, journal } = this.#dependencies;
-    const { rules, state } = chain;
-    const first = state.header(FIRST_FORGED_HEIGHT);
-    if (first === undefined || rules.finalizedHeight(state) >= FIRST_FORGED_HEIGHT) return;
-    for (const publicKey of publicKeys) {
-      if (!hasSignedNothing(journal, publicKey)) continue;
-      const wasSpared = (journal.heldSinceS(publicKey) ?? 0) < first.timestamp + rules.params.blockTimeS;
-      this.#sinceBeginning.delete(publicKey);
-      if (wasSpared) this.#begin(publicKey, this.#nowS());
-    }
-  }
-
   /** Notes the block of a delegate that the journal could not note before. */
   noteAgain(publicKey: PublicKey): void {
     const unnoted = this.#unnoted.get(publicKey);

@@ -555,6 +555,11 @@ test('a delegate that was enabled before its first possible slot does not wait',
   now.finalizedHeight = 2;
   t.is(codeOf(clearance()), 'FORGING_HAND_OVER', 'the network is no longer young');
   now.finalizedHeight = 1;
+  // Another node has signed a block for another delegate of this node.
+  guard.doubtNew([publicKey]);
+  t.is(codeOf(guard.clearance(publicKey, first + 9)), 'FORGING_WAITS_FOR_EMPTY_SLOT', 'one slot is left unused');
+  guard.doubtNew([publicKey]);
+  t.is(namedBy(guard.clearance(publicKey, first + 60)), 105, 'only once');
   node.copyOf = store.header(90)!.generatorPublicKey;
   t.is(codeOf(afterBlock()), 'FORGING_HAND_OVER', 'a record is a copy');
   node.copyOf = '';

@@ -8,6 +8,7 @@ import test from 'ava';
 import { slotAt } from '../../../src/protocol/slots.ts';
 import { publicKeyOf } from '../../support/chain-maker.ts';
 import { contradictions } from '../checks.ts';
+import { Load } from '../load.ts';
 import { silentHandlers } from '../silent-handlers.ts';
 import { World, type WorldOptions } from '../world.ts';
 
@@ -124,7 +125,7 @@ test('a node that gets the delegates of another node of a young network waits, a
   await world.close();
 });
 
-test('of two nodes that both have all delegates, the later one waits when it sees a block of the other', async (t) => {
+test('of two nodes that both have all delegates, the later one waits when it sees a block, and takes over after a crash', async (t) => {
   const world = worldOf(3, { nodes: 2, forgersOf: (_, all) => all });
   await world.node(0).start();
   await slots(world, 2.5);
@@ -132,7 +133,51 @@ test('of two nodes that both have all delegates, the later one waits when it see
   await slots(world, 60);
   t.true(world.node(0).tip.height > 50);
   t.deepEqual(contradictions(world), []);
+  world.node(0).crash();
+  const { height } = world.node(1).tip;
+  await slots(world, 4 * ROUND);
+  t.true(world.node(1).tip.height > height + 20);
+  t.deepEqual(contradictions(world), []);
   await world.close();
+});
+
+test('a delegate that is enabled on two nodes by mistake does not stop a new network', async (t) => {
+  const world = worldOf(3, { nodes: 2, forgersOf: (node, all) => (node === 0 ? all : all.slice(0, 1)) });
+  await world.node(1).start();
+  // The delegate leaves its first slot unused, and makes the first block of the network in a later one.
+  await slots(world, ROUND + 1);
+  const { engine, keys } = world.node(1);
+  const turn = world.rules.forgers(world.node(1).store, 2).indexOf(publicKeyOf(keys[0]!));
+  while (engine.chain.currentSlot() % ROUND !== (turn + ROUND - 1) % ROUND) await slots(world, 1);
+  await world.node(0).start();
+  await slots(world, ROUND);
+  engine.forging.disable(publicKeyOf(keys[0]!));
+  await slots(world, 3 * ROUND);
+  t.true(world.node(0).tip.height > ROUND);
+  t.deepEqual(contradictions(world), []);
+  await world.close();
+});
+
+test('on a young network, the wait of a second node does not end with the first block after a pause', async (t) => {
+  for (const [shared, beforeSlots] of [
+    [ROUND, 20],
+    [10, 60],
+  ] as const) {
+    const world = worldOf(3, { nodes: 2, forgersOf: (node, all) => (node === 0 ? all : all.slice(0, shared)) });
+    // Without transactions, two nodes could sign the same block.
+    new Load(world).startTransfers(0.2);
+    await world.node(0).start();
+    await slots(world, 6.5);
+    await world.node(1).start();
+    await slots(world, beforeSlots);
+    world.node(0).crash();
+    await slots(world, 200);
+    await world.node(0).start();
+    await slots(world, 110);
+    t.true(world.node(0).tip.height > 110);
+    t.deepEqual(contradictions(world), []);
+    await world.close();
+  }
 });
 
 test('a node that made all blocks of a young network reaches finality soon after a long pause', async (t) => {
