@@ -293,6 +293,11 @@ export interface HandOverRequest {
   readonly isWaitNeedless: boolean;
   /** Whether this node made all blocks of a young chain, so that no other node is known to have signed on it. */
   readonly hasMadeAllBlocks: boolean;
+  /**
+   * Chain time in whole seconds until which another node may have signed a block that the chain lacks, although the wait
+   * of the delegate has ended; 0 if there is no such time.
+   */
+  readonly coveredUntilS: number;
   /** Present chain time in whole seconds. */
   readonly nowS: number;
 }

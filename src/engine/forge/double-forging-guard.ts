@@ -427,7 +427,8 @@ export class DoubleForgingGuard {
     if (!isYoung || journal.last(publicKey) !== undefined) return false;
     if (this.#doubted.has(publicKey)) return true;
     const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
-    return heldSinceS >= first.timestamp + rules.params.blockTimeS && !this.#needless.has(publicKey, heldSinceS);
+    const isSpared = this.#needless.has(publicKey, heldSinceS) && !this.#needless.isOnlyForgerByWatermarks();
+    return heldSinceS >= first.timestamp + rules.params.blockTimeS && !isSpared;
   }
 
   /** Makes the wait that a recent block of another node causes. */
@@ -458,7 +459,12 @@ export class DoubleForgingGuard {
     const isWaitNeedless = foreign === undefined && this.#needless.has(publicKey, heldSinceS);
     const sinceS = Math.max(heldSinceS, foreign === undefined ? 0 : foreign.timestamp + 1);
     const hasMadeAllBlocks = isWaitNeedless && this.#needless.isOnlyForger();
-    const request = { publicKey, sinceS, last, nowS: chain.nowS(), isWaitNeedless, hasMadeAllBlocks };
+    const watched = this.#doubted.has(publicKey) ? this.#watchedAfterHandOver.get(publicKey) : undefined;
+    const coveredUntilS = watched === undefined ? 0 : slotStartS(watched + 1, chain.rules.params);
+    const request = {
+      ...{ publicKey, sinceS, last, nowS: chain.nowS() },
+      ...{ isWaitNeedless, hasMadeAllBlocks, coveredUntilS },
+    };
     return chain.rules.handOver(chain.state, chain.tip.header, request);
   }
 

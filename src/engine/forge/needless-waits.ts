@@ -45,8 +45,8 @@ export class NeedlessWaits {
   readonly #dependencies: NeedlessWaitsDependencies;
   /** For each delegate, the last result of `#hadNoSlot`. */
   readonly #slotless = new Map<PublicKey, Slotless>();
-  /** Whether this node has made all blocks of the chain with the tip `tipId`. */
-  #maker: { readonly tipId: string; readonly hasMadeAll: boolean } | undefined;
+  /** Whether this node has made all blocks of the chain with the tip `tipId`, and by which records. */
+  #maker: { readonly tipId: string; readonly madeBy: 'journal' | 'watermarks' | undefined } | undefined;
 
   constructor(dependencies: NeedlessWaitsDependencies) {
     this.#dependencies = dependencies;
@@ -78,8 +78,16 @@ export class NeedlessWaits {
     const { id: tipId, height } = tip.header;
     if (height < FIRST_FORGED_HEIGHT || height > MAKER_ROUNDS_MAX * rules.params.activeDelegates) return false;
     if (rules.finalizedHeight(state) > GENESIS_HEIGHT || !tipCheck.hasAllDelegates()) return false;
-    if (this.#maker?.tipId !== tipId) this.#maker = { tipId, hasMadeAll: this.#hasMadeAllBlocks() };
-    return this.#maker.hasMadeAll;
+    if (this.#maker?.tipId !== tipId) this.#maker = { tipId, madeBy: this.#blocksMadeBy() };
+    return this.#maker.madeBy !== undefined;
+  }
+
+  /**
+   * Whether `isOnlyForger` is true only because of watermarks. They can also come from another data folder of this machine
+   * that is in use.
+   */
+  isOnlyForgerByWatermarks(): boolean {
+    return this.isOnlyForger() && this.#maker?.madeBy === 'watermarks';
   }
 
   /**
@@ -100,22 +108,25 @@ export class NeedlessWaits {
   }
 
   /**
-   * Whether each block of the chain is by a delegate whose last header is this block or a later one. The header is in the
-   * journal or, for example after the restore of an old folder, in a watermark of this chain.
+   * Which records show that each block of the chain is by a delegate whose last header is this block or a later one: the
+   * journal alone, or also watermarks of this chain, for example after the restore of an old folder. The result is
+   * undefined if a block is not in the records.
    */
-  #hasMadeAllBlocks(): boolean {
+  #blocksMadeBy(): 'journal' | 'watermarks' | undefined {
     const { chain, journal } = this.#dependencies;
     const { rules, state, tip } = chain;
+    let madeBy: 'journal' | 'watermarks' = 'journal';
     for (let { height } = tip.header; height >= FIRST_FORGED_HEIGHT; height -= 1) {
       const block = state.header(height);
-      if (block === undefined) return false;
+      if (block === undefined || journal.isCopyFor(block.generatorPublicKey)) return undefined;
       const recalled = journal.recalled(block.generatorPublicKey);
-      const last =
-        journal.last(block.generatorPublicKey) ??
-        (recalled !== undefined && isOfChain(state, recalled) ? recalled.last : undefined);
-      if (last === undefined || journal.isCopyFor(block.generatorPublicKey) || isForeign(block, last, rules))
-        return false;
+      let last = journal.last(block.generatorPublicKey);
+      if (last === undefined && recalled !== undefined && isOfChain(state, recalled)) {
+        last = recalled.last;
+        madeBy = 'watermarks';
+      }
+      if (last === undefined || isForeign(block, last, rules)) return undefined;
     }
-    return true;
+    return madeBy;
   }
 }

