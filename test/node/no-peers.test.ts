@@ -1,4 +1,4 @@
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadNetwork } from '../../src/config/network.ts';
@@ -10,55 +10,52 @@ import { startOneNode } from '../support/one-node.ts';
 
 const WAIT_MS_MAX = 120_000;
 
-for (const [what, settings] of [
-  ['the default', {}],
-  ['a configured', { consensusMin: 60 }],
-] as const) {
-  test(`with --no-peers, a node of generation 2 forges despite ${what} minimum of the consensus`, async (t) => {
-    t.timeout(3 * WAIT_MS_MAX);
-    const folder = temporaryFolder(t);
-    const network = join(folder, 'own');
-    const size = ['--generation', '2', '--delegates', '1', '--block-time', '2'];
-    const made = await runCli(['genesis', 'create', ...size, '--name', 'own', '--out', network]);
-    t.is(made.code, 0, made.stderr);
-    const node = await startOneNode(t, {
-      network,
-      fixedPeers: [],
-      // Only without `forging.force`, the default of `forging.consensusMin` is above 0.
-      config: { forging: { ...settings, riskDoubleForging: false } },
-      env: { BLOOMERY_FORGING_WATERMARK_FOLDER: join(folder, 'signed') },
-      flags: ['--no-peers'],
-    });
-    const password = join(folder, 'password');
-    writeFileSync(password, loadNetwork(network).forgers?.defaultPassword ?? '');
-    const enabled = await runCli(['forging', 'enable', '--node', node.url, '--password-file', password]);
-    t.is(enabled.code, 0, enabled.stderr);
-    const client = nodeClient(node.url);
-    await waitFor('a forged block', async () => (await client.status()).height > 1, WAIT_MS_MAX);
-  });
+interface Begin {
+  readonly generation: 2 | 3;
+  /** Number of delegates of the network. */
+  readonly delegates: number;
+  /** Number of these delegates that are enabled on the node. */
+  readonly enabled: number;
+  readonly fixedPeers?: readonly string[];
+  /** Settings of the section `forging`. */
+  readonly forging?: object;
 }
 
-test('with --no-peers, a node with some delegates begins a network although its configuration names peers', async (t) => {
+/** Starts a node of a new network with `--no-peers`, and waits until it has forged a block. */
+async function beginsAlone(t: ExecutionContext, options: Begin): Promise<void> {
   t.timeout(3 * WAIT_MS_MAX);
   const folder = temporaryFolder(t);
   const network = join(folder, 'own');
-  const size = ['--generation', '3', '--delegates', '3', '--block-time', '2'];
+  const size = ['--generation', `${options.generation}`, '--delegates', `${options.delegates}`, '--block-time', '2'];
   const made = await runCli(['genesis', 'create', ...size, '--name', 'own', '--out', network]);
   t.is(made.code, 0, made.stderr);
-  const { delegates = [], defaultPassword = '' } = loadNetwork(network).forgers ?? {};
+  const { delegates: all = [], defaultPassword = '' } = loadNetwork(network).forgers ?? {};
+  const delegates = all.slice(0, options.enabled);
   const node = await startOneNode(t, {
     network,
-    fixedPeers: ['127.0.0.1:1'],
-    config: { forging: { delegates: delegates.slice(0, 2), riskDoubleForging: false } },
+    fixedPeers: options.fixedPeers ?? [],
+    config: { forging: { delegates, riskDoubleForging: false, ...options.forging } },
     env: { BLOOMERY_FORGING_WATERMARK_FOLDER: join(folder, 'signed') },
     flags: ['--no-peers'],
   });
   const password = join(folder, 'password');
   writeFileSync(password, defaultPassword);
-  for (const { publicKey } of delegates.slice(0, 2)) {
+  for (const { publicKey } of delegates) {
     const enabled = await runCli(['forging', 'enable', publicKey, '--node', node.url, '--password-file', password]);
     t.is(enabled.code, 0, enabled.stderr);
   }
   const client = nodeClient(node.url);
   await waitFor('a forged block', async () => (await client.status()).height > 1, WAIT_MS_MAX);
-});
+}
+
+for (const [what, forging] of [
+  ['the default', {}],
+  ['a configured', { consensusMin: 60 }],
+] as const) {
+  // Only without `forging.force`, the default of `forging.consensusMin` is above 0.
+  test(`with --no-peers, a node of generation 2 forges despite ${what} minimum of the consensus`, (t) =>
+    beginsAlone(t, { generation: 2, delegates: 1, enabled: 1, forging }));
+}
+
+test('with --no-peers, a node with some delegates begins a network although its configuration names peers', (t) =>
+  beginsAlone(t, { generation: 3, delegates: 3, enabled: 2, fixedPeers: ['127.0.0.1:1'] }));

@@ -814,64 +814,24 @@ test('after the block of another node, the header of a watermark is not the last
   );
 });
 
-for (const generation of [2, 3] as const)
-  test(`generation ${generation}: a copy leaves a slot unused anew after the block of a third node`, (t) => {
-    let chain = chainUntil(43);
-    const held: number[] = [401];
-    const base = rulesOf(generation);
-    const rules = { ...base, ...(generation === 3 && { handOver: () => OVER }) };
-    const guard = new DoubleForgingGuard({
-      chain: {
-        ...{ rules, currentSlot: () => chain.slotOfTip(rules) + 1, nowS: () => chain.tip.timestamp + 11 },
-        get state() {
-          return chain.state as ChainReader;
-        },
-        get tip() {
-          return { header: chain.tip };
-        },
-      },
-      journal: {
-        ...NO_JOURNAL,
-        last: () => signedHeaderOf(chain.state.header(41)!),
-        heldSinceS: () => held.at(-1),
-        isCopyFor: () => true,
-        hold: (_publicKey, sinceS) => void held.push(sinceS),
-      },
-      tipCheck: {
-        doubt: () => undefined,
-        doubtBeforeFirstBlock: () => undefined,
-        hasAllDelegates: () => false,
-        isTipSurelyNewest: () => true,
-      },
-      riskDoubleForging: false,
-    });
-    const codes = new Map<number, string>();
-    for (let slot = 44; slot <= 60; slot += 1) {
-      // A third node signs slot 48.
-      if (ownerOf(slot) === OWN) codes.set(slot, codeOf(guard.clearance(OWN, slot)));
-      if (ownerOf(slot) !== OWN || slot === 48) chain = chain.extend(slot);
-    }
-    const [unused, elsewhere] = ['FORGING_WAITS_FOR_EMPTY_SLOT', 'FORGING_ELSEWHERE'];
-    t.deepEqual([...codes.values()], [unused, 'granted', elsewhere, unused, 'granted']);
-  });
-
-test('a copy leaves a slot unused anew after a block of another node that the chain no longer has', (t) => {
-  let chain = chainUntil(43);
+/** The guard of a copied record whose hand-over is over, on a chain that ends before a slot of the delegate. */
+function guardOfCopy(generation: 2 | 3) {
+  const its = { chain: chainUntil(43) };
   const held: number[] = [401];
-  const rules = { ...rulesOf(3), handOver: () => OVER };
+  const rules = { ...rulesOf(generation), ...(generation === 3 && { handOver: () => OVER }) };
   const guard = new DoubleForgingGuard({
     chain: {
-      ...{ rules, currentSlot: () => chain.slotOfTip(rules) + 1, nowS: () => chain.tip.timestamp + 11 },
+      ...{ rules, currentSlot: () => its.chain.slotOfTip(rules) + 1, nowS: () => its.chain.tip.timestamp + 11 },
       get state() {
-        return chain.state as ChainReader;
+        return its.chain.state as ChainReader;
       },
       get tip() {
-        return { header: chain.tip };
+        return { header: its.chain.tip };
       },
     },
     journal: {
       ...NO_JOURNAL,
-      last: () => signedHeaderOf(chain.state.header(41)!),
+      last: () => signedHeaderOf(its.chain.state.header(41)!),
       heldSinceS: () => held.at(-1),
       isCopyFor: () => true,
       hold: (_publicKey, sinceS) => void held.push(sinceS),
@@ -884,14 +844,32 @@ test('a copy leaves a slot unused anew after a block of another node that the ch
     },
     riskDoubleForging: false,
   });
+  return { its, guard };
+}
+
+for (const generation of [2, 3] as const)
+  test(`generation ${generation}: a copy leaves a slot unused anew after the block of a third node`, (t) => {
+    const { its, guard } = guardOfCopy(generation);
+    const codes = new Map<number, string>();
+    for (let slot = 44; slot <= 60; slot += 1) {
+      // A third node signs slot 48.
+      if (ownerOf(slot) === OWN) codes.set(slot, codeOf(guard.clearance(OWN, slot)));
+      if (ownerOf(slot) !== OWN || slot === 48) its.chain = its.chain.extend(slot);
+    }
+    const [unused, elsewhere] = ['FORGING_WAITS_FOR_EMPTY_SLOT', 'FORGING_ELSEWHERE'];
+    t.deepEqual([...codes.values()], [unused, 'granted', elsewhere, unused, 'granted']);
+  });
+
+test('a copy leaves a slot unused anew after a block of another node that the chain no longer has', (t) => {
+  const { its, guard } = guardOfCopy(3);
   const codes: string[] = [];
   for (let slot = 44; codes.length < 3; slot += 1) {
     if (ownerOf(slot) !== OWN) {
-      chain = chain.extend(slot);
+      its.chain = its.chain.extend(slot);
       continue;
     }
     codes.push(codeOf(guard.clearance(OWN, slot)));
-    const { height, timestamp } = chain.tip;
+    const { height, timestamp } = its.chain.tip;
     // The block is applied and reverted after the slot that the delegate left unused.
     if (codes.length === 1)
       guard.waits.noteForeign({ id: '9', height: height + 1, generatorPublicKey: OWN, timestamp });
