@@ -18,7 +18,7 @@ import { BRANCH_BYTES_MAX } from '../engine/sync/sync-from-peer.ts';
 import { REMEMBERED_BYTES_MAX } from '../engine/transaction-fetcher.ts';
 import { CACHED_BYTES_MAX } from '../http/response-cache.ts';
 import { HTTP_BUFFER_BYTES_MAX } from '../http/admission/limits.ts';
-import { RECORDS_CACHED_MAX } from '../http/events/log-feed.ts';
+import { TRANSACTIONS_CACHED_MAX } from '../http/events/log-feed.ts';
 import { CLIENTS_MAX } from '../http/rate-limit.ts';
 import { UNSENT_BYTES_TOTAL_MAX } from '../p2p/link.ts';
 import { FRAME_BYTES_MAX } from '../p2p/frame-validation.ts';
@@ -68,7 +68,6 @@ const VALUES_PER_STORED_BYTE = 20;
  */
 const OBJECTS_PER_JSON = 6;
 const QUEUES = 5;
-const BLOCK_TRANSACTIONS = 25;
 const ANNOUNCED_KINDS = 2;
 /** Maximum number of connected peers with the default options: 100 inbound and 20 outbound peers. */
 const CONNECTED_PEERS = 120;
@@ -229,7 +228,7 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
     {
       name: 'written events',
       file: 'http/events/log-feed.ts',
-      bytesMax: RECORDS_CACHED_MAX * BLOCK_TRANSACTIONS * TRANSACTION_BYTES,
+      bytesMax: TRANSACTIONS_CACHED_MAX * TRANSACTION_BYTES,
       reckoning: 'blocks full of the largest transactions',
     },
     { name: 'HTTP clients', file: 'http/rate-limit.ts', bytesMax: CLIENTS_MAX * 150, reckoning: '150 bytes each' },

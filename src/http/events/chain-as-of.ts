@@ -6,7 +6,7 @@
 import type { ChainLog, ChainRecord } from '../../ports/chain-log.ts';
 import type { NodeApi } from '../../ports/node-api.ts';
 import type { Block } from '../../protocol/types.ts';
-import { tagOf, type EventPlace } from './event.ts';
+import { AFTER_RECORD, tagOf, type EventPlace } from './event.ts';
 import type { Finality } from './expand.ts';
 
 export class ChainAsOf {
@@ -77,7 +77,7 @@ export function placeAtHeight(
 
 /** Returns the place after all events of the log. */
 export function endOfLog({ log }: Pick<NodeApi, 'log'>): EventPlace {
-  return { sequence: log.last(), index: Number.MAX_SAFE_INTEGER };
+  return { sequence: log.last(), index: AFTER_RECORD };
 }
 
 /**

@@ -59,6 +59,9 @@ export interface EventPlace {
   readonly index: number;
 }
 
+/** Index of the place after all events of a record. */
+export const AFTER_RECORD = Number.MAX_SAFE_INTEGER;
+
 /** The first number in the id of an event is the tag times `TAG_UNIT`, plus the number of the record. */
 const TAG_UNIT = 1_000_000_000;
 const TAG_MAX = 999_999;

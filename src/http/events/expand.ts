@@ -2,6 +2,9 @@
  * Makes events from the records of the event log. For the same value of `Finality`, the same records always give the
  * same events in the same order. The place of an event can therefore serve as its id. The content of an event is
  * computed when the first subscriber wants it.
+ *
+ * The events of a record come in parts, each of at most one block. After a time without finality, one record can make
+ * thousands of blocks final. The caller can stop after each part, so it never needs all these blocks at once.
  */
 
 import type { ChainRecord } from '../../ports/chain-log.ts';
@@ -21,17 +24,32 @@ import type { NodeEvent } from './event.ts';
  */
 export type Finality = 'any' | 'final';
 
-export function eventsOf(
+/** Returns the number of parts of a record (see above); 0 if the record has no events. */
+export function partsOf({ finalizedBefore, finalizedAfter }: ChainRecord, finality: Finality): number {
+  return finality === 'final' ? Math.max(0, finalizedAfter - finalizedBefore) : 1;
+}
+
+/**
+ * Makes the events of one part of a record.
+ *
+ * @param part number of the part, from 0 to `partsOf` - 1
+ */
+export function eventsOfPart(
   api: NodeApi,
   record: ChainRecord,
+  part: number,
   finality: Finality,
   dialect: HttpDialect,
 ): readonly NodeEvent[] {
   const { finalizedBefore, finalizedAfter, height } = record;
-  const finalized: readonly NodeEvent[] = finalizedAfter > finalizedBefore ? [finalizedEvent(finalizedAfter)] : [];
-  if (finality === 'final') return [...finalBlocks(api, record, dialect), ...finalized];
+  if (finality === 'final') {
+    const finalHeight = finalizedBefore + 1 + part;
+    const finalized = finalHeight === finalizedAfter ? finalizedAfter : undefined;
+    return blockEvents(api, api.chain.blockByHeight(finalHeight), finalized, dialect);
+  }
   const block = api.log.block(record);
-  if (record.kind === 'applied') return [...appliedEvents(api, block, dialect), ...finalized];
+  if (record.kind === 'applied')
+    return blockEvents(api, block, finalizedAfter > finalizedBefore ? finalizedAfter : undefined, dialect);
   const transactions = [...(block?.transactions ?? [])].reverse();
   return [
     ...transactions.map((transaction) => transactionEvent('transactions/reverted', api, transaction, block, dialect)),
@@ -41,13 +59,11 @@ export function eventsOf(
 }
 
 /**
- * Makes the events of a block for a stream that has read the block from the chain, and not from the log. Apart from
- * `finalized/change`, the events are the same as when the block was applied.
+ * Makes the events of an applied block.
  *
- * @param finalizedHeight the finalized height if `block` is the last block that the stream reads from the chain;
- *   undefined for an earlier block. A finalized height of at least 1 adds the event `finalized/change`
+ * @param finalizedHeight a finalized height of at least 1 adds the event `finalized/change`
  */
-export function pastEvents(
+export function blockEvents(
   api: NodeApi,
   block: Block | undefined,
   finalizedHeight: number | undefined,
@@ -57,11 +73,6 @@ export function pastEvents(
     ...appliedEvents(api, block, dialect),
     ...(finalizedHeight === undefined || finalizedHeight < 1 ? [] : [finalizedEvent(finalizedHeight)]),
   ];
-}
-
-function* finalBlocks(api: NodeApi, record: ChainRecord, dialect: HttpDialect): Iterable<NodeEvent> {
-  for (let height = record.finalizedBefore + 1; height <= record.finalizedAfter; height += 1)
-    yield* appliedEvents(api, api.chain.blockByHeight(height), dialect);
 }
 
 function appliedEvents(api: NodeApi, block: Block | undefined, dialect: HttpDialect): readonly NodeEvent[] {

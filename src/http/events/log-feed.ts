@@ -1,29 +1,32 @@
 /**
- * Sends subscribers the events of the event log, in the order of the log. For recently used records, the feed caches
- * the events and the text of each event, because most subscribers want the same records. For a stream from a requested
- * height, the feed first sends the events of blocks that it reads from the chain.
+ * Sends subscribers the events of the event log, in the order of the log. For recently used parts of records, the feed
+ * caches the events and the text of each event, because most subscribers want the same records. For a stream from a
+ * requested height, the feed first sends the events of blocks that it reads from the chain.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
 import type { NodeApi } from '../../ports/node-api.ts';
 import type { HttpDialect } from '../dialect.ts';
 import { ChainAsOf, endOfLog, lastPastHeight } from './chain-as-of.ts';
-import { eventText, idOf, tagOf, type EventPlace, type NodeEvent } from './event.ts';
-import { eventsOf, pastEvents } from './expand.ts';
+import { AFTER_RECORD, eventText, idOf, tagOf, type EventPlace, type NodeEvent } from './event.ts';
+import { blockEvents, eventsOfPart, partsOf } from './expand.ts';
 import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
 
 /**
- * Maximum number of steps in one call of `feed`. In each step, the feed sends the events of one record of the log, or
- * of one block that it reads from the chain.
+ * Maximum number of steps in one call of `feed`. In each step, the feed sends the events of one part of a record, or of
+ * one block that it reads from the chain.
  */
-const RECORDS_PER_SUBSCRIBER = 20;
+const STEPS_PER_SUBSCRIBER = 20;
 /**
- * Maximum number of records for which the feed caches the events and the text of each event. A stranger (a client that
- * is not trusted) that wants events of the log counts as a replay (`replays.ts`) if its place is more than this number
+ * Maximum number of parts of records for which the feed caches the events and the text of each event. The feed caches
+ * fewer parts if a block of the network can contain more than 25 transactions (`TRANSACTIONS_CACHED_MAX`). Almost every
+ * record has one part. A stranger (a client that is not trusted) that wants events of the log counts as a replay (`replays.ts`) if its place is more than this number
  * of records before the end of the log. Such a stranger also counts as a replay if its place is a requested height, or
  * seems to belong to another log (`isOfOtherLog` in `chain-as-of.ts`).
  */
 export const RECORDS_CACHED_MAX = 64;
+/** Maximum number of transactions whose events the feed caches. */
+export const TRANSACTIONS_CACHED_MAX = RECORDS_CACHED_MAX * 25;
 
 /** The part of a subscriber that the feed uses. */
 export interface FedSubscriber {
@@ -37,7 +40,24 @@ export interface FedSubscriber {
   isOfOtherLog: boolean;
   /** True while the subscriber's connection cannot take more data. */
   readonly isFull: boolean;
+  /** The part of the record at `place` from which the feed continues; absent if the feed begins with the first part. */
+  part?: PartPlace;
 }
+
+/** A part of a record of the log (see `expand.ts`). */
+interface PartPlace {
+  readonly sequence: number;
+  readonly part: number;
+  /** Index of the first event of the part among the events of the record. */
+  readonly firstIndex: number;
+}
+
+interface CachedPart {
+  readonly events: readonly LazyEvent[];
+  readonly isLast: boolean;
+}
+
+const NOTHING_WANTED: CachedPart = { events: [], isLast: true };
 
 /** An event. Its `text` is made when the first subscriber wants the event. */
 interface LazyEvent {
@@ -50,53 +70,76 @@ export class LogFeed<S extends FedSubscriber> {
   readonly #api: NodeApi;
   readonly #dialect: HttpDialect;
   readonly #send: (subscriber: S, text: string) => void;
-  readonly #cached = new LruMap<string, readonly LazyEvent[]>(RECORDS_CACHED_MAX);
+  readonly #cached: LruMap<string, CachedPart>;
 
   /** @param send writes to the subscriber's connection, and sets `isFull` when the connection cannot take more data */
   constructor(api: NodeApi, dialect: HttpDialect, send: (subscriber: S, text: string) => void) {
     this.#api = api;
     this.#dialect = dialect;
     this.#send = send;
+    const partsMax = Math.floor(TRANSACTIONS_CACHED_MAX / api.params.transactionsPerBlockMax);
+    this.#cached = new LruMap(Math.min(RECORDS_CACHED_MAX, partsMax));
   }
 
   /**
    * Sends a subscriber its next events.
    *
-   * @param untilMs time of `performance.now` after which this call sends the events of no further record
+   * @param untilMs time of `performance.now` after which this call makes no further step
    * @returns `end` when the last record of the log was sent completely, `full` when the connection cannot take more
-   *   data, `more` when the call stopped at `RECORDS_PER_SUBSCRIBER` or at `untilMs`, and has not reached the end of
+   *   data, `more` when the call stopped at `STEPS_PER_SUBSCRIBER` or at `untilMs`, and has not reached the end of
    *   the log
    */
   feed(subscriber: S, untilMs: number): 'end' | 'full' | 'more' {
     const floor = this.#api.log.floor();
     if (subscriber.isOfOtherLog || subscriber.place.sequence < floor - 1) this.#sendGap(subscriber, floor);
     if (!wantsRecords(subscriber.filter)) subscriber.place = endOfLog(this.#api);
-    for (let records = 0; records < RECORDS_PER_SUBSCRIBER && !subscriber.isFull; records += 1) {
+    for (let steps = 0; steps < STEPS_PER_SUBSCRIBER && !subscriber.isFull; steps += 1) {
       const { sequence, height } = subscriber.place;
-      if (height === undefined) this.#sendWanted(subscriber, this.#eventsAt(sequence, subscriber.filter));
-      else this.#sendPast(subscriber, height);
-      if (subscriber.isFull) return 'full';
-      if (height === undefined && sequence >= this.#api.log.last()) return 'end';
-      if (height === undefined) subscriber.place = { sequence: sequence + 1, index: -1 };
+      if (height !== undefined) this.#sendPast(subscriber, height);
+      else if (this.#sendPart(subscriber)) {
+        if (sequence >= this.#api.log.last()) return 'end';
+        subscriber.place = { sequence: sequence + 1, index: -1 };
+      }
       if (performance.now() > untilMs) break;
     }
     return subscriber.isFull ? 'full' : 'more';
   }
 
   /**
-   * Returns the events of a record. If `mayWant` returns false for the record, the method returns only events that are
-   * cached, and does not read the block.
+   * Sends the events of the next part of the record at the subscriber's place.
+   *
+   * @returns true if no event of the record is left
    */
-  #eventsAt(sequence: number, filter: EventFilter): readonly LazyEvent[] {
-    const key = `${filter.finality} ${sequence}`;
+  #sendPart(subscriber: S): boolean {
+    const { sequence, index } = subscriber.place;
+    if (index === AFTER_RECORD) return true;
+    const place = subscriber.part?.sequence === sequence ? subscriber.part : { sequence, part: 0, firstIndex: 0 };
+    const { part, firstIndex } = place;
+    const { events, isLast } = this.#partAt(place, subscriber.filter);
+    this.#sendWanted(subscriber, events, firstIndex);
+    if (subscriber.isFull) return false;
+    if (!isLast) subscriber.part = { sequence, part: part + 1, firstIndex: firstIndex + events.length };
+    return isLast;
+  }
+
+  /**
+   * Returns the events of a part of a record. If `mayWant` returns false for the record, the method returns only events
+   * that are cached, and does not read the block.
+   */
+  #partAt({ sequence, part, firstIndex }: PartPlace, filter: EventFilter): CachedPart {
+    const { finality } = filter;
+    const key = `${finality} ${sequence} ${part}`;
     const known = this.#cached.get(key);
     if (known !== undefined) return known;
     const [record] = this.#api.log.records(sequence, 1);
-    if (record?.sequence !== sequence || !mayWant(filter, record, this.#api.params)) return [];
-    const place = { sequence, tag: tagOf(record) };
-    const events = lazyEvents(eventsOf(this.#api, record, filter.finality, this.#dialect), place);
-    this.#cached.set(key, events);
-    return events;
+    if (record?.sequence !== sequence || !mayWant(filter, record, this.#api.params)) return NOTHING_WANTED;
+    const events = eventsOfPart(this.#api, record, part, finality, this.#dialect);
+    const made = {
+      events: lazyEvents(events, { sequence, tag: tagOf(record) }, firstIndex),
+      isLast: part + 1 >= partsOf(record, finality),
+    };
+    this.#cached.set(key, made);
+    return made;
   }
 
   /**
@@ -112,22 +155,26 @@ export class LogFeed<S extends FedSubscriber> {
     // records of the log.
     if (height > last) return this.#beginLog(subscriber);
     const finalized = height === last ? past.finalizedHeight() : undefined;
-    const events = pastEvents(this.#api, past.block(height), finalized, this.#dialect);
-    this.#sendWanted(subscriber, lazyEvents(events, subscriber.place));
+    const events = blockEvents(this.#api, past.block(height), finalized, this.#dialect);
+    this.#sendWanted(subscriber, lazyEvents(events, subscriber.place, 0), 0);
     if (subscriber.isFull) return;
     if (height < last) subscriber.place = { sequence, tag, height: height + 1, index: -1 };
     else this.#beginLog(subscriber);
   }
 
   #beginLog(subscriber: S): void {
-    subscriber.place = { sequence: subscriber.place.sequence, index: Number.MAX_SAFE_INTEGER };
+    subscriber.place = { sequence: subscriber.place.sequence, index: AFTER_RECORD };
   }
 
-  /** Sends the wanted events after the subscriber's place. */
-  #sendWanted(subscriber: S, events: readonly LazyEvent[]): void {
-    for (let index = subscriber.place.index + 1; index < events.length && !subscriber.isFull; index += 1) {
-      const lazy = events[index];
-      if (lazy === undefined) continue;
+  /**
+   * Sends the wanted events after the subscriber's place.
+   *
+   * @param firstIndex index of the first of the events, as in their places
+   */
+  #sendWanted(subscriber: S, events: readonly LazyEvent[], firstIndex: number): void {
+    const known = Math.max(0, subscriber.place.index + 1 - firstIndex);
+    for (const lazy of events.slice(known)) {
+      if (subscriber.isFull) return;
       subscriber.place = lazy.place;
       if (!isWanted(lazy.event, subscriber.filter)) continue;
       lazy.text ??= eventText(lazy.event, lazy.place);
@@ -151,6 +198,10 @@ export class LogFeed<S extends FedSubscriber> {
   }
 }
 
-function lazyEvents(events: readonly NodeEvent[], place: Omit<EventPlace, 'index'>): readonly LazyEvent[] {
-  return events.map((event, index) => ({ event, place: { ...place, index }, text: undefined }));
+function lazyEvents(
+  events: readonly NodeEvent[],
+  place: Omit<EventPlace, 'index'>,
+  firstIndex: number,
+): readonly LazyEvent[] {
+  return events.map((event, offset) => ({ event, place: { ...place, index: firstIndex + offset }, text: undefined }));
 }

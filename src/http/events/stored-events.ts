@@ -9,8 +9,8 @@ import { parseQuery } from '../query.ts';
 import { checkRequest } from '../route.ts';
 import { eventsRoute } from '../routes/events.ts';
 import { ChainAsOf, isOfOtherLog, lastPastHeight, placeAtHeight } from './chain-as-of.ts';
-import { idOf, tagOf, type EventName, type EventPlace, type NodeEvent } from './event.ts';
-import { eventsOf, pastEvents } from './expand.ts';
+import { AFTER_RECORD, idOf, tagOf, type EventName, type EventPlace, type NodeEvent } from './event.ts';
+import { blockEvents, eventsOfPart, partsOf } from './expand.ts';
 import { isWanted, mayWant, type EventFilter } from './filter.ts';
 
 export interface StoredEvent {
@@ -49,27 +49,39 @@ export function* storedEvents(api: NodeApi, query: string): Iterable<StoredEvent
     for (let height = from.height; height <= last; height += 1) {
       const finalized = height === last ? past.finalizedHeight() : undefined;
       const index = height === from.height ? from.index : -1;
-      yield* wanted(pastEvents(api, past.block(height), finalized, dialect), { ...from, height, index }, filter);
+      yield* wanted(blockEvents(api, past.block(height), finalized, dialect), 0, { ...from, height, index }, filter);
     }
-    from = { sequence: from.sequence, index: Number.MAX_SAFE_INTEGER };
+    from = { sequence: from.sequence, index: AFTER_RECORD };
   }
   for (let sequence = from.sequence; sequence <= log.last(); sequence += 1) {
     const [record] = log.records(sequence, 1);
     if (record?.sequence !== sequence || !mayWant(filter, record, api.params)) continue;
-    const events = eventsOf(api, record, filter.finality, dialect);
-    yield* wanted(
-      events,
-      { sequence, tag: tagOf(record), index: sequence === from.sequence ? from.index : -1 },
-      filter,
-    );
+    const place = { sequence, tag: tagOf(record), index: sequence === from.sequence ? from.index : -1 };
+    let firstIndex = 0;
+    for (let part = 0; part < partsOf(record, filter.finality); part += 1) {
+      const events = eventsOfPart(api, record, part, filter.finality, dialect);
+      yield* wanted(events, firstIndex, place, filter);
+      firstIndex += events.length;
+    }
   }
 }
 
-/** Yields the events of one record or block that come after `place` and that `filter` selects. */
-function* wanted(events: readonly NodeEvent[], place: EventPlace, filter: EventFilter): Iterable<StoredEvent> {
-  for (const [index, event] of events.entries())
+/**
+ * Yields the events of one block or of one part of a record that come after `place` and that `filter` selects.
+ *
+ * @param firstIndex index of the first of these events among the events of the block or the record
+ */
+function* wanted(
+  events: readonly NodeEvent[],
+  firstIndex: number,
+  place: EventPlace,
+  filter: EventFilter,
+): Iterable<StoredEvent> {
+  for (const [offset, event] of events.entries()) {
+    const index = firstIndex + offset;
     if (index > place.index && isWanted(event, filter))
       yield { id: idOf({ ...place, index }), event: event.name, data: event.data() };
+  }
 }
 
 function gap({ log, chain }: NodeApi, after: string, next: number): StoredEvent {
