@@ -3,6 +3,7 @@
  * tips.
  */
 
+import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bytesOfHex, hexOf } from '../../src/primitives/bytes.ts';
@@ -60,7 +61,9 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
         const bring = async () => {
           const tip = await arena.tip();
           const transactions = [transferOf(arena, tip.timestamp)];
-          peer.sendFrame(arena.blockMessage({ ...arena.block(tip, keyPair), transactions }));
+          // Each block has another id, because a node of generation 3 ignores a block that it has refused before.
+          const payloadHash = hexOf(randomBytes(32));
+          peer.sendFrame(arena.blockMessage({ ...arena.block(tip, keyPair, { payloadHash }), transactions }));
         };
         await bring();
         // The node ignores the attacker's block if an honest block of the same height arrives first. Therefore, send
