@@ -128,6 +128,7 @@ function idOf(value: unknown): string {
   return value;
 }
 
+/** The transport of `p2p/` refuses or removes repeated ids itself. This check is for other transports. */
 function idsOf(value: unknown, countMin: number): readonly string[] {
   if (!Array.isArray(value) || value.length < countMin) throw malformed(`ids should be a list of at least ${countMin}`);
   const ids = value.map(idOf);

@@ -9,8 +9,8 @@ import { distinctTexts, type Fields, isListOfRecords, isRecord, isSignatureText,
 /** Name of the SocketCluster event that carries each call except `ping`. */
 export const CALL = 'rpc-request';
 /**
- * Maximum number of transactions, transaction ids or signatures in one gossip message. The same number is the maximum
- * number of transaction ids in one request.
+ * Maximum number of transactions, transaction ids or signatures in one gossip message. In generation 3, the
+ * same number is the maximum number of transaction ids in one request.
  */
 export const ITEMS_MAX = 25;
 /**

@@ -221,7 +221,7 @@ export interface PeerVerdict {
   readonly list?: 'new' | 'tried';
   /**
    * Number of points of the peer. Each peer has 100 points at first, and loses points for an offence. A peer that the
-   * operator named loses points only for `WIRE_OFFENCES` (`peer-scoring.ts`). At 0 points, the node bans the IP
+   * operator named loses points only for `NEVER_EXEMPT` (`peer-scoring.ts`). At 0 points, the node bans the IP
    * address, or only disconnects the peer if the operator named a peer at this address. From this moment, the peer has
    * 100 points again. A banned IP address at which the node knows no peer has 0 points.
    */

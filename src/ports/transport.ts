@@ -186,7 +186,7 @@ export interface CloseReason {
  * `PeerOffence`. `engine/peers/penalties.ts` defines the penalty points of each offence.
  */
 export type PeerOffenceCode =
-  /** A message or an answer is malformed. */
+  /** A message, a request, an answer or the info of a peer is malformed. */
   | 'MALFORMED_MESSAGE'
   /**
    * The peer answered a request for peers with too long a list or, in generation 3, with a value that is not a list. If

@@ -13,18 +13,18 @@ export interface NamedPeersOptions {
   readonly own: PeerAddress;
   /**
    * The node dials a fixed peer whenever the peer is not connected, and never disconnects it to make room for another
-   * peer. Fixed peers lose points of their reputation only for the offences in `WIRE_OFFENCES` (`peer-scoring.ts`).
+   * peer. Fixed peers lose points of their reputation only for the offences in `NEVER_EXEMPT` (`peer-scoring.ts`).
    */
   readonly fixedPeers: readonly PeerAddress[];
   /**
    * Peers that the node asks for the addresses of other peers. The node disconnects its seeds when `outboundMax`
    * (`PeerManagerOptions`) allows no further outbound connection. Seeds lose points only for the offences in
-   * `WIRE_OFFENCES`.
+   * `NEVER_EXEMPT`.
    */
   readonly seedPeers: readonly PeerAddress[];
   /**
    * Peers that stay in the peer book. The node never closes the inbound connection of such a peer to make room for
-   * another connection. Whitelisted peers lose points only for the offences in `WIRE_OFFENCES`.
+   * another connection. Whitelisted peers lose points only for the offences in `NEVER_EXEMPT`.
    */
   readonly whitelistedPeers: readonly PeerAddress[];
   /** IP addresses to which the node never connects, and from which it accepts no connection. */

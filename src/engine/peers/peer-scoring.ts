@@ -1,6 +1,6 @@
 /**
  * Applies the penalties for offences. A peer that commits an offence loses points of its reputation. Named peers lose
- * points only for the offences in `WIRE_OFFENCES`. At 0 points, the node bans the peer's IP address. The ban applies to
+ * points only for the offences in `NEVER_EXEMPT`. At 0 points, the node bans the peer's IP address. The ban applies to
  * all peers at that address. If the operator named a peer at the address, the node only disconnects the offending peer.
  */
 
@@ -22,7 +22,7 @@ export const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed
 const WASTEFUL: CloseReason = { code: 4429, reason: 'Too many signatures to verify' };
 
 /** Offences for which even named peers lose points, because these offences endanger the node. */
-const WIRE_OFFENCES: ReadonlySet<PeerOffenceCode> = new Set([
+const NEVER_EXEMPT: ReadonlySet<PeerOffenceCode> = new Set([
   'MESSAGE_RATE',
   'MESSAGE_FLOOD',
   'MALFORMED_PEER_LIST',
@@ -75,15 +75,15 @@ export class PeerScoring {
 
   /**
    * Gives a peer the penalty for an offence that the transport detected. Named peers lose points only for
-   * `WIRE_OFFENCES`.
+   * `NEVER_EXEMPT`.
    */
   report(peerId: PeerId, offence: PeerOffenceCode, detail: string): void {
-    if (WIRE_OFFENCES.has(offence)) this.#deductPoints(peerId, offence, detail.slice(0, DETAIL_CHARACTERS_MAX));
+    if (NEVER_EXEMPT.has(offence)) this.#deductPoints(peerId, offence, detail.slice(0, DETAIL_CHARACTERS_MAX));
     else this.penalise(peerId, offence, detail);
   }
 
   /**
-   * Gives a peer the penalty for an offence that is not in `WIRE_OFFENCES`. Named peers lose no points for such an
+   * Gives a peer the penalty for an offence that is not in `NEVER_EXEMPT`. Named peers lose no points for such an
    * offence; the node only logs a warning, for the same peer and offence at most one in `EXEMPT_LOG_INTERVAL_MS`.
    *
    * @param code any rejection code; a code that is not an offence costs no points
