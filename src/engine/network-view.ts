@@ -4,6 +4,7 @@
  */
 
 import type { ChainParams } from '../protocol/params.ts';
+import type { AnnouncedTip } from '../protocol/rules.ts';
 import type { ChainReader } from '../ports/store.ts';
 import type { Connection, PeerId, PeerInfo, Transport } from '../ports/transport.ts';
 import { chainBroadhash } from './chain-broadhash.ts';
@@ -106,7 +107,8 @@ export class NetworkView {
     const counted = chosen.length > 0 ? chosen : withHeight;
     const fixed = new Set(fixedPeers());
     return {
-      tips: counted.map(({ info: { height = 0, maxHeightPrevoted = 0 } }) => ({ height, maxHeightPrevoted })),
+      tips: counted.map(tipOf),
+      namedTips: counted.filter(({ peerId }) => this.#dependencies.isNamed(peerId)).map(tipOf),
       fixed: fixed.size,
       fixedHeard: counted.filter(({ peerId }) => fixed.has(peerId)).length,
       areExpected: arePeersExpected(),
@@ -139,4 +141,8 @@ export class NetworkView {
     const infos = connections.map(({ info }) => info);
     return consensusPercent(infos, { id, height, broadhash: this.broadhash() }, params.nethash);
   }
+}
+
+function tipOf({ info: { height = 0, maxHeightPrevoted = 0 } }: Connection): AnnouncedTip {
+  return { height, maxHeightPrevoted };
 }

@@ -251,7 +251,11 @@ function diagnostics(): Untyped {
       module: 'peers',
       code: 'PEER_OFFENCE_EXEMPT',
       message: 'a peer that the operator named broke a rule',
-      fields: { peer: '10.0.0.8:5000', offence: 'PROCEDURE_RATE', detail: 'getTransactions: too many uses in 10000 ms' },
+      fields: {
+        peer: '10.0.0.8:5000',
+        offence: 'PROCEDURE_RATE',
+        detail: 'getTransactions: too many uses in 10000 ms',
+      },
     })),
     {
       number: 3,

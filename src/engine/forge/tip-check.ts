@@ -53,6 +53,8 @@ export interface PeerTips {
   readonly areDialsExpected: boolean;
   /** Whether this node dialled the peers of `tips`, or its operator named them; false if `tips` is empty. */
   readonly areChosen: boolean;
+  /** The tips in `tips` of peers that the operator named. A node also dials addresses that strangers have reported. */
+  readonly namedTips: readonly AnnouncedTip[];
 }
 
 export interface TipCheckDependencies {
@@ -157,21 +159,24 @@ export class TipCheck {
    * block; undefined if there is none. If the node has peers to dial, one that it dialled or that its operator named must
    * have reported its tip, and for a round of slots, half of the fixed peers. Without such a peer, a round of slots does
    * not end this doubt: a node with an empty data folder may lack the whole chain. A node with all delegates does not wait
-   * for peers to report: its network may have no other node. Claims of strangers count for a round of slots, as on a longer
-   * chain: a peer that has the chain sends its second block in this time.
+   * for peers to report: its network may have no other node. Only the claims of peers that the operator named count without limit. Other claims count
+   * for a round of slots, as on a longer chain: a peer that has the chain sends its second block in this time, and a stranger
+   * can report an address that this node then dials.
    */
   doubtBeforeFirstBlock(): TipDoubt | undefined {
-    const { tips, areDialsExpected, areChosen, fixed, fixedHeard } = this.#dependencies.peerTips(this.#heardSinceMs());
+    const heard = this.#dependencies.peerTips(this.#heardSinceMs());
+    const { tips, namedTips, areDialsExpected, areChosen, fixed, fixedHeard } = heard;
     const { isLate, untilS } = this.#roundOfSlots();
     const lost = this.#signedBeyondTip();
     if (lost !== undefined) {
       const reason = lostBlocksReason(1, lost);
       return { reason: isLate ? `${reason}; if every node has lost it, ${WAIVER}` : reason };
     }
+    const namedAhead = this.#aheadOf(namedTips);
     const ahead = this.#aheadOf(tips);
-    if (ahead > 0 && (areChosen || !isLate)) {
+    if (namedAhead > 0 || (ahead > 0 && !isLate)) {
       const reason = `${ahead} peers have a longer chain, and this node has only the genesis block`;
-      return { reason, ...(areChosen ? {} : { untilS }) };
+      return { reason, ...(namedAhead > 0 ? {} : { untilS }) };
     }
     if ((!areChosen && !areDialsExpected) || this.hasAllDelegates()) return undefined;
     if (areChosen) {

@@ -127,6 +127,7 @@ export function setUpForging({
       areExpected: false,
       areDialsExpected: false,
       areChosen: false,
+      namedTips: [],
     }),
     notReady: () => (notReady === undefined ? chain.disk.checkWritable() : { reason: notReady }),
   });

@@ -13,6 +13,7 @@ const NOBODY: PeerTips = {
   areExpected: true,
   areDialsExpected: true,
   areChosen: false,
+  namedTips: [],
 };
 
 /**
@@ -95,12 +96,16 @@ test('before the first block, an expected peer must have reported its tip, and n
   t.regex(after({ ...heard, fixed: 3, fixedHeard: 1 }) ?? '', /^1 of 3 fixed peers have reported their tip/);
   t.is(after({ ...heard, fixed: 3, fixedHeard: 1 }, true), undefined);
   t.is(after({ ...heard, fixed: 3, fixedHeard: 3 }, false, 0), undefined);
-  const isAhead = { ...heard, tips: [tip, tip, { ...tip, height: tip.height + 1 }] };
+  const tips = [tip, tip, { ...tip, height: tip.height + 1 }];
+  const isAhead = { ...heard, tips, namedTips: tips.slice(1) };
   t.regex(after(isAhead, true) ?? '', /^1 peers have a longer chain/);
-  const strangerAhead = { ...isAhead, areDialsExpected: false, areChosen: false };
+  const dialledAhead = { ...isAhead, namedTips: [tip] };
+  t.regex(after(dialledAhead) ?? '', /^1 peers have a longer chain/);
+  t.is(after(dialledAhead, true), undefined, 'a stranger that announced its address, and that this node dialled');
+  const strangerAhead = { ...isAhead, areDialsExpected: false, areChosen: false, namedTips: [] };
   t.regex(after(strangerAhead) ?? '', /^1 peers have a longer chain/);
   t.is(after(strangerAhead, true), undefined, 'a stranger that does not send its chain');
-  t.regex(after({ ...isAhead, areChosen: false }, true) ?? '', /no peer that it dialled/);
+  t.regex(after({ ...isAhead, areChosen: false, namedTips: [] }, true) ?? '', /no peer that it dialled/);
   const lost = node(heard, 5);
   t.regex(lost.tipCheck.doubtBeforeFirstBlock()?.reason ?? '', /its delegates have signed block.*a newer backup$/);
   lost.waitARound();
@@ -116,6 +121,7 @@ test('before the first block, an expected peer must have reported its tip, and n
   t.is(withAll(NOBODY).tipCheck.doubtBeforeFirstBlock(), undefined, 'all delegates are on this node');
   for (const [peerTips, lasts] of [
     [isAhead, true],
+    [dialledAhead, false],
     [strangerAhead, false],
   ] as const) {
     const { tipCheck, waitARound } = withAll(peerTips);

@@ -97,6 +97,7 @@ export class ModelNode {
           areExpected: true,
           areDialsExpected: true,
           areChosen: tips.length > 0,
+          namedTips: tips as AnnouncedTip[],
         };
       },
     });

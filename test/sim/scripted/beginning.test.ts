@@ -214,6 +214,29 @@ test('a stranger that claims a chain and sends nothing stops a new network for a
   await world.close();
 });
 
+test('a stranger that claims a chain stops a new network for a round at most, even if the node dials its address', async (t) => {
+  const world = worldOf(3, { forgersOf: (_, all) => all });
+  await world.startAll();
+  const stranger = world.wire.transport({ ip: '172.20.0.1', wsPort: 6000 });
+  const { genesis } = world.network;
+  stranger.announce({ ...CLAIM, height: 1_000_000, maxHeightPrevoted: 999_000, lastBlockId: genesis.id });
+  let dials = 0;
+  await stranger.start({
+    ...silentHandlers(),
+    connected: ({ direction }) => void (dials += Number(direction === 'inbound')),
+  });
+  const [ip = '', wsPort] = world.node(0).peerId.split(':');
+  void stranger.connect({ ip, wsPort: Number(wsPort) });
+  await slots(world, 0.5);
+  for (const { peerId } of stranger.connections()) stranger.disconnect(peerId, { code: 1000, reason: 'bye' });
+  await slots(world, 30);
+  t.true(dials > 0, 'the node dials the stranger back');
+  t.is(world.node(0).tip.height, 1);
+  await slots(world, ROUND);
+  t.true(world.node(0).tip.height > 20);
+  await world.close();
+});
+
 test('a node with all delegates and only the genesis block signs nothing beside peers with a chain', async (t) => {
   const world = worldOf(3, { nodes: 2, forgersOf: (_, all) => all, riskDoubleForgingOf: (node) => node === 0 });
   await world.node(0).start();
