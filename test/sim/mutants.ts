@@ -371,7 +371,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a block that another node signed begins no wait',
     file: 'engine/forge/waits.js',
-    from: 'if (riskDoubleForging || !chain.rules.hasFinality) return false;',
+    from: 'if (last === void 0 && heldSinceS === void 0) return false;',
     to: 'return false;',
   },
   {

@@ -282,6 +282,7 @@ export class MemoryJournal implements FolderJournal {
    */
   isCopied = false;
   readonly moved = new Map<PublicKey, number>();
+  readonly foreign = new Map<PublicKey, number>();
   /**
    * All headers that the node has signed, in the order of signing. A restore from a backup does not change this list.
    */
@@ -308,7 +309,7 @@ export class MemoryJournal implements FolderJournal {
   }
 
   /** Replaces the content of this journal with the content of another journal. */
-  takeFrom({ entries, held, copies, moved }: MemoryJournal): void {
+  takeFrom({ entries, held, copies, moved, foreign }: MemoryJournal): void {
     this.entries.clear();
     for (const [publicKey, list] of entries) this.entries.set(publicKey, [...list]);
     this.held.clear();
@@ -317,10 +318,13 @@ export class MemoryJournal implements FolderJournal {
     for (const publicKey of copies) this.copies.add(publicKey);
     this.moved.clear();
     for (const [publicKey, atS] of moved) this.moved.set(publicKey, atS);
+    this.foreign.clear();
+    for (const [publicKey, timestamp] of foreign) this.foreign.set(publicKey, timestamp);
   }
 
-  foreignS(): undefined {
-    return undefined;
+  foreignS(publicKey: PublicKey): number | undefined {
+    const timestamp = this.foreign.get(publicKey);
+    return timestamp !== undefined && timestamp > (this.last(publicKey)?.timestamp ?? 0) ? timestamp : undefined;
   }
 
   outside(): 'unknown' {
@@ -335,8 +339,9 @@ export class MemoryJournal implements FolderJournal {
     this.isCopied = false;
   }
 
-  hold(publicKey: PublicKey, sinceS: number, isCopy = false): void {
+  hold(publicKey: PublicKey, sinceS: number, isCopy = false, foreignS = this.foreign.get(publicKey)): void {
     this.held.set(publicKey, sinceS);
+    if (foreignS !== undefined) this.foreign.set(publicKey, foreignS);
     if (isCopy) this.copies.add(publicKey);
     else this.copies.delete(publicKey);
   }

@@ -2,9 +2,9 @@
  * Decides whether a delegate can sign on this node without contradicting a header that the delegate signed on another
  * node. The signing journal contains the headers that the delegate signed on this node. The chain shows headers that
  * the delegate signed on other nodes. If the chain has a block that the delegate signed on another node, this node
- * assumes that the other node still forges for the delegate. The assumption ends when one slot of the delegate has
+ * assumes that the other node still forges for the delegate. The assumption ends when two slots of the delegate have
  * passed without a block. In a generation with finality, the delegate also waits until `Rules.handOver` permits a
- * signature.
+ * signature, and the second of these slots comes after this wait.
  */
 
 import type { SigningJournal } from '../../ports/journal.ts';
@@ -18,6 +18,7 @@ import { NeedlessWaits, UNSURE_SLOTS } from './needless-waits.ts';
 import { isOfChain } from './recalled-header.ts';
 import type { TipCheck } from './tip-check.ts';
 import { isForeign, isIncomplete, Waits } from './waits.ts';
+import { WatchedSlots } from './watched-slots.ts';
 
 export interface DoubleForgingGuardDependencies {
   readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'currentSlot' | 'nowS'>;
@@ -56,15 +57,6 @@ export type Clearance =
 const GENESIS_HEIGHT = 1;
 const FIRST_FORGED_HEIGHT = 2;
 
-/**
- * A slot that a delegate leaves unused on this node, and the id of the block that was in the delegate's watermark when
- * the guard refused the slot.
- */
-interface WatchedRecall {
-  readonly slot: number;
-  readonly blockId: string;
-}
-
 /** The slots that decide about the wait for a slot without a block of the delegate. */
 interface Watch {
   /** The watched slot of the delegate; negative infinity if there is none. */
@@ -82,23 +74,17 @@ const SEARCHING: Waiting = {
 export class DoubleForgingGuard {
   readonly #dependencies: DoubleForgingGuardDependencies;
   /**
-   * For each delegate, the last slot that the guard refused with `FORGING_ELSEWHERE` or `FORGING_WAITS_FOR_EMPTY_SLOT`.
-   * The node watches whether another node forges for the delegate in this slot.
+   * The slots that the guard refused with `FORGING_ELSEWHERE` or `FORGING_WAITS_FOR_EMPTY_SLOT`. The node watches whether
+   * another node forges for the delegate in these slots. `afterHandOver` has only slots that the guard refused with
+   * `FORGING_WAITS_FOR_EMPTY_SLOT` after the end of the hand-over. A node with the original of a copied record may be in
+   * the same hand-over before, and leaves its slots unused, too. The same is true of a slot that both nodes leave unused
+   * because of a block that a third node signed (`FORGING_ELSEWHERE`), and of a slot during the search (`SEARCHING`).
    */
-  readonly #watchedSlots = new Map<PublicKey, number>();
-  /**
-   * For each delegate, the last slot that the guard refused with `FORGING_WAITS_FOR_EMPTY_SLOT` after the end of its
-   * hand-over (or without a hand-over). A node with the original of a copied record may be in the same hand-over
-   * before, and leaves its slots unused, too. The same is true of a slot that both nodes leave unused because of a
-   * block that a third node signed (`FORGING_ELSEWHERE`), and of a slot during the search (`SEARCHING`).
-   */
-  readonly #watchedAfterHandOver = new Map<PublicKey, number>();
+  readonly #watched = new WatchedSlots();
   /** For each delegate, the slot in which it was enabled. */
   readonly #enabledSlots = new Map<PublicKey, number>();
   /** The delegates for which `doubtNew` was called. */
   readonly #doubted = new Set<PublicKey>();
-  /** The watched slots of delegates that have a watermark but no header in the journal. */
-  readonly #watchedRecalls = new Map<PublicKey, WatchedRecall>();
   readonly #newest: NewestBlocks;
   readonly #needless: NeedlessWaits;
   /** The waits of delegates that may have signed headers which the journal lacks. */
@@ -121,9 +107,7 @@ export class DoubleForgingGuard {
    */
   hold(publicKey: PublicKey): void {
     if (this.#dependencies.riskDoubleForging) return;
-    this.#watchedSlots.delete(publicKey);
-    this.#watchedAfterHandOver.delete(publicKey);
-    this.#watchedRecalls.delete(publicKey);
+    this.#watched.forget(publicKey);
     this.#enabledSlots.set(publicKey, this.#dependencies.chain.currentSlot());
     this.waits.begin(publicKey);
     this.#noteForeign(publicKey);
@@ -141,21 +125,19 @@ export class DoubleForgingGuard {
       const moved = byS === undefined ? Number.POSITIVE_INFINITY : enabledSlot + Math.ceil(byS / blockTimeS);
       this.#enabledSlots.set(publicKey, Math.max(enabledSlot, Math.min(moved, chain.currentSlot())));
     }
-    if (byS === undefined || byS >= blockTimeS) {
-      this.#watchedSlots.clear();
-      this.#watchedAfterHandOver.clear();
-      this.#watchedRecalls.clear();
-    }
+    if (byS === undefined || byS >= blockTimeS) this.#watched.forgetAll();
     this.waits.clockSetForward(publicKeys, byS);
   }
 
   /**
    * Call at each check of the scheduler. Finds which delegates need not wait, while the state still has the lists of the
-   * rounds since the final block. If finality stands for many rounds, the state drops these lists.
+   * rounds since the final block. If finality stands for many rounds, the state drops these lists. The method also forgets
+   * watched slots in the future, which come from a clock that was ahead: in these slots, nothing was left unused.
    */
   refresh(publicKeys: Iterable<PublicKey>): void {
     const { journal, riskDoubleForging } = this.#dependencies;
     if (riskDoubleForging) return;
+    this.#watched.forgetFuture(this.#dependencies.chain.currentSlot());
     for (const publicKey of publicKeys)
       if (isIncomplete(journal, publicKey)) this.#needless.has(publicKey, journal.heldSinceS(publicKey) ?? 0);
   }
@@ -169,15 +151,14 @@ export class DoubleForgingGuard {
     for (const publicKey of publicKeys) {
       if (this.#doubted.has(publicKey) || this.#dependencies.journal.last(publicKey) !== undefined) continue;
       this.#doubted.add(publicKey);
-      this.#watchedSlots.delete(publicKey);
-      this.#watchedAfterHandOver.delete(publicKey);
+      this.#watched.forgetUnused(publicKey);
     }
   }
 
   #forgetBefore(publicKey: PublicKey, sinceS: number): void {
-    const watched = this.#watchedAfterHandOver.get(publicKey);
-    if (watched !== undefined && slotStartS(watched, this.#dependencies.chain.rules.params) < sinceS)
-      this.#watchedAfterHandOver.delete(publicKey);
+    const unused = this.#watched.afterHandOver(publicKey);
+    if (unused !== undefined && slotStartS(unused.last, this.#dependencies.chain.rules.params) < sinceS)
+      this.#watched.forgetAfterHandOver(publicKey);
   }
 
   /** Notes a block that the chain got while this node was off. The search for it may end only after several calls. */
@@ -222,13 +203,13 @@ export class DoubleForgingGuard {
     if (code !== 'FORGING_ELSEWHERE' && code !== 'FORGING_WAITS_FOR_EMPTY_SLOT') return;
     // If this write fails, the slot is not watched: the journal would not cover a block of the other node in it.
     if (code === 'FORGING_ELSEWHERE') this.waits.coverSlot(publicKey, slot);
-    this.#watchedSlots.set(publicKey, slot);
+    this.#watched.note(publicKey, slot);
     // After a block of another node, a node with the original of a copied record leaves the same slot unused.
-    if (code === 'FORGING_ELSEWHERE') this.#watchedAfterHandOver.delete(publicKey);
+    if (code === 'FORGING_ELSEWHERE') this.#watched.forgetAfterHandOver(publicKey);
     else if (waiting !== SEARCHING && this.#handOver(publicKey)?.ready !== false)
-      this.#watchedAfterHandOver.set(publicKey, slot);
+      this.#watched.noteAfterHandOver(publicKey, slot, slotsWithTurns(1, this.#dependencies.chain.rules.params));
     const recalled = this.#dependencies.journal.recalled(publicKey);
-    if (recalled !== undefined) this.#watchedRecalls.set(publicKey, { slot, blockId: recalled.last.blockId });
+    if (recalled !== undefined) this.#watched.noteRecall(publicKey, slot, recalled.last.blockId);
   }
 
   /**
@@ -325,8 +306,7 @@ export class DoubleForgingGuard {
     // The chain may have another block of the delegate that is at least as new as the watermark. In this case, the
     // delegate signed this block on another node, so the watermark is out of date.
     if (newest !== undefined && newest.timestamp >= last.timestamp && newest.id !== last.blockId) return undefined;
-    const watched = this.#watchedRecalls.get(publicKey);
-    if (watched !== undefined && watched.blockId === last.blockId && slot > watched.slot) {
+    if (this.#watched.hasRecalled(publicKey, slot, last.blockId)) {
       journal.adopt(publicKey, last);
       return undefined;
     }
@@ -382,26 +362,30 @@ export class DoubleForgingGuard {
     const { chain, journal } = this.#dependencies;
     const { params } = chain.rules;
     const tipSlot = slotAt(chain.tip.header.timestamp, params);
-    const watched = this.#watchedSlots.get(publicKey) ?? Number.NEGATIVE_INFINITY;
+    const watched = this.#watched.last(publicKey);
     const foreign = this.#foreignHeader(publicKey);
     if (foreign === 'unknown') return SEARCHING;
     const untilS = this.#endOfNextTurnS(publicKey);
     const until = untilS === undefined ? {} : { untilS };
-    if (foreign !== undefined) {
-      const foreignSlot = slotAt(foreign.timestamp, params);
+    const foreignSlot = foreign === undefined ? Number.NEGATIVE_INFINITY : slotAt(foreign.timestamp, params);
+    // If the other node had forged in the slots since the foreign block, the chain would have a newer block of it.
+    const isOld = tipSlot - foreignSlot > slotsWithTurns(2, params);
+    if (foreign !== undefined && !isOld) {
       const isUnused = watched > foreignSlot && tipSlot > watched;
-      // If the other node had forged in the slots since the foreign block, the chain would have a newer block of it.
-      const isOld = tipSlot - foreignSlot > slotsWithEveryTurn(params);
-      if (!isUnused && !isOld) return this.#elsewhere(foreign, { watched, tipSlot, slot, until });
+      if (!isUnused) return this.#elsewhere(foreign, { watched, tipSlot, slot, until });
     }
-    if (!isIncomplete(journal, publicKey)) return undefined;
-    // The journal may lack headers of the delegate. If the journal is a copy, the original may be in use, and its next
-    // header is that of the coming slot. No knowledge of earlier slots replaces the watch, which therefore comes last.
-    const mustWatch = journal.isCopyFor(publicKey) || this.#mustWatchNew(publicKey);
-    const lastWatched = mustWatch ? (this.#watchedAfterHandOver.get(publicKey) ?? Number.NEGATIVE_INFINITY) : watched;
-    // An old watch proves nothing about the present.
-    if (slot > lastWatched && slot - lastWatched <= slotsWithEveryTurn(params)) return undefined;
-    if (mustWatch && this.#handOver(publicKey)?.ready === false) return undefined;
+    if (isOld && !isIncomplete(journal, publicKey)) return undefined;
+    const distanceMax = slotsWithTurns(1, params);
+    const needed = this.#slotsToLeaveUnused(publicKey, isOld);
+    if (needed > 0) {
+      const unused = this.#watched.afterHandOver(publicKey);
+      const { last, count } = unused ?? { last: Number.NEGATIVE_INFINITY, count: 0 };
+      // An old watch proves nothing about the present.
+      if (count >= needed && slot > last && slot - last <= distanceMax) return undefined;
+      if (this.#handOver(publicKey)?.ready === false) return undefined;
+      return this.#waitForEmptySlot(isOld ? undefined : foreign, needed - count > 1 ? {} : until);
+    }
+    if (slot > watched && slot - watched <= distanceMax) return undefined;
     // Otherwise, the chain shows recent signatures of other nodes, except in two cases: the chain has only the genesis
     // block, or the chain has got no block for more than `activeDelegates` slots. In these cases, the node must watch one
     // slot of the delegate. The node need not watch if it is certain that no delegate has signed above the tip
@@ -409,23 +393,45 @@ export class DoubleForgingGuard {
     const hasBegun = chain.tip.header.height > GENESIS_HEIGHT;
     const isBlind = !hasBegun || chain.currentSlot() - tipSlot > params.activeDelegates;
     const isSettled = this.#dependencies.tipCheck.isTipSurelyNewest();
-    if (!mustWatch && (!isBlind || isSettled)) return undefined;
-    const reason = 'the chain does not show whether the delegate forges elsewhere: one of its slots is watched first';
+    return isBlind && !isSettled ? this.#waitForEmptySlot(undefined, until) : undefined;
+  }
+
+  /**
+   * Number of slots that the delegate must leave unused after its hand-over, although the chain gets blocks. No knowledge
+   * of earlier slots replaces this watch.
+   *
+   * @param isOld false if the chain has a recent block that another node signed for the delegate. After one unused slot,
+   *   the other node may have been off for this slot alone, for example because of a restart: a second one is necessary
+   */
+  #slotsToLeaveUnused(publicKey: PublicKey, isOld: boolean): number {
+    // If the journal is a copy, the original may be in use, and its next header is that of the coming slot. A node with
+    // the original leaves as many slots unused as the others, so the copy must leave one more.
+    const copy = this.#dependencies.journal.isCopyFor(publicKey) ? 1 : 0;
+    return copy + (!isOld || this.#mustWatchNew(publicKey) ? 1 : 0);
+  }
+
+  /** @param foreign the recent block that another node signed for the delegate, if there is one */
+  #waitForEmptySlot(foreign: Pick<SignedHeader, 'height'> | undefined, until: Pick<Waiting, 'untilS'>): Waiting {
+    const reason =
+      foreign === undefined
+        ? 'the chain does not show whether the delegate forges elsewhere: one of its slots is watched first'
+        : `block ${foreign.height} of the delegate was not signed here, and the other node may have missed a slot: the delegate ` +
+          'must leave a second slot unused';
     return { code: 'FORGING_WAITS_FOR_EMPTY_SLOT', reason, ...until };
   }
 
   /**
-   * Whether a delegate without a header must leave one slot unused on a young chain, although the chain gets blocks. There
-   * are two cases: `doubtNew` was called, or the delegate had to wait. Its wait can end with the first block after a pause
+   * Whether a delegate without a header must leave one slot unused, although the chain gets blocks. There are two cases:
+   * `doubtNew` was called, or the delegate had to wait on a young chain. Its wait can end with the first block after a pause
    * of the network, when another node with the delegate returns, too.
    */
   #mustWatchNew(publicKey: PublicKey): boolean {
     const { chain, journal } = this.#dependencies;
     const { rules, state } = chain;
-    const first = state.header(FIRST_FORGED_HEIGHT);
-    const isYoung = rules.hasFinality && first !== undefined && rules.finalizedHeight(state) <= GENESIS_HEIGHT;
-    if (!isYoung || journal.last(publicKey) !== undefined) return false;
+    if (journal.last(publicKey) !== undefined) return false;
     if (this.#doubted.has(publicKey)) return true;
+    const first = state.header(FIRST_FORGED_HEIGHT);
+    if (!rules.hasFinality || first === undefined || rules.finalizedHeight(state) > GENESIS_HEIGHT) return false;
     const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
     const isSpared = this.#needless.has(publicKey, heldSinceS) && !this.#needless.isOnlyForgerByWatermarks();
     return heldSinceS >= first.timestamp + rules.params.blockTimeS && !isSpared;
@@ -449,7 +455,10 @@ export class DoubleForgingGuard {
   #handOver(publicKey: PublicKey): HandOver | undefined {
     const { chain, journal, riskDoubleForging } = this.#dependencies;
     if (riskDoubleForging) return undefined;
-    const last = journal.last(publicKey);
+    const recalled = journal.recalled(publicKey);
+    // The header of a watermark bounds the next header, even if another node has signed since.
+    const known = recalled !== undefined && isOfChain(chain.state, recalled) ? recalled.last : undefined;
+    const last = journal.last(publicKey) ?? known;
     const foreign = this.#foreignHeader(publicKey);
     // While the search for headers from other nodes continues, `#watch` returns the reason to wait. This method
     // therefore returns undefined.
@@ -459,8 +468,9 @@ export class DoubleForgingGuard {
     const isWaitNeedless = foreign === undefined && this.#needless.has(publicKey, heldSinceS);
     const sinceS = Math.max(heldSinceS, foreign === undefined ? 0 : foreign.timestamp + 1);
     const hasMadeAllBlocks = isWaitNeedless && this.#needless.isOnlyForger();
-    const watched = this.#doubted.has(publicKey) ? this.#watchedAfterHandOver.get(publicKey) : undefined;
-    const coveredUntilS = watched === undefined ? 0 : slotStartS(watched + 1, chain.rules.params);
+    // Another node may have signed in the watched slot on a branch that the network has abandoned.
+    const unused = this.#watched.afterHandOver(publicKey);
+    const coveredUntilS = unused === undefined ? 0 : slotStartS(unused.last + 1, chain.rules.params);
     const request = {
       ...{ publicKey, sinceS, last, nowS: chain.nowS() },
       ...{ isWaitNeedless, hasMadeAllBlocks, coveredUntilS },
@@ -510,9 +520,9 @@ export class DoubleForgingGuard {
 }
 
 /**
- * Number N such that any N consecutive slots contain a slot of each active delegate. The order of the delegates changes
- * with each round, so a delegate may have the first slot of one round and the last slot of the next.
+ * Number N such that any N consecutive slots contain `turns` slots of each active delegate. The order of the delegates
+ * changes with each round, so a delegate may have the first slot of one round and the last slot of the next.
  */
-function slotsWithEveryTurn({ activeDelegates }: ChainParams): number {
-  return 2 * activeDelegates - 1;
+function slotsWithTurns(turns: number, { activeDelegates }: ChainParams): number {
+  return (turns + 1) * activeDelegates - 1;
 }

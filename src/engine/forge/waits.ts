@@ -111,22 +111,24 @@ export class Waits {
   /**
    * Notes a block that was added to the chain and that this node did not forge. If another node signed the block for a
    * delegate of the journal, the record of the delegate is incomplete from now on, even if the block is reverted. A new
-   * header that does not name the height of the block would contradict it. In generation 2, a header names no height.
-   * If the write fails, `noteAgain` repeats it.
+   * header that does not name the height of the block would contradict it. In generation 2, a header names no height, and
+   * the method notes nothing. If the write fails, `noteAgain` repeats it.
    *
-   * @returns whether another node signed the block for a delegate of the journal
+   * @returns whether another node, or another data folder of this machine, signed the block for a delegate of this node
    */
   noteForeign(block: ForeignBlock): boolean {
     const { chain, journal, riskDoubleForging, tipCheck } = this.#dependencies;
-    if (riskDoubleForging || !chain.rules.hasFinality) return false;
+    if (riskDoubleForging) return false;
     const { generatorPublicKey, timestamp } = block;
     const heldSinceS = journal.heldSinceS(generatorPublicKey);
     const last = journal.last(generatorPublicKey);
+    if (!chain.rules.hasFinality) return last === undefined || isForeign(block, last, chain.rules);
     if (last === undefined && heldSinceS === undefined) return false;
     // Without a header in the journal, the node would later take the header of the watermark for the last one.
     const recalled = last === undefined ? journal.recalled(generatorPublicKey)?.last : undefined;
     const known = last ?? recalled;
-    if (known !== undefined && !isForeign(block, known, chain.rules)) return false;
+    // The header of a watermark alone is that of another data folder, or of this one before its journal was lost.
+    if (known !== undefined && !isForeign(block, known, chain.rules)) return last === undefined;
     const isCopy = recalled !== undefined;
     this.#unnoted.set(generatorPublicKey, block);
     // A wait that has begun after the block, and after our last header, covers the block already.

@@ -97,7 +97,14 @@ export function handOver(
   }
   const known = [...own, ...(last === undefined ? [] : [last])];
   const heights = known.flatMap((header) => [header.height, header.maxHeightPreviouslyForged]);
-  const named = Math.max(bound, isYoung ? heightUntil(state, coveredUntilS, params) : 0, ...heights);
+  const covered = isYoung
+    ? heightUntil(state, coveredUntilS, params)
+    : finalized !== undefined && coveredUntilS > finalizedS
+      ? finalizedHeight +
+        missedSlots(state, finalized, params) +
+        Math.ceil((coveredUntilS - finalizedS) / params.blockTimeS)
+      : 0;
+  const named = Math.max(bound, covered, ...heights);
   const timestamp = Math.max(isFinal ? finalizedS : sinceS, last?.timestamp ?? 0);
   return { ready: true, previouslyForged: named === 0 ? undefined : naming(named, timestamp) };
 }

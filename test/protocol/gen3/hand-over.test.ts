@@ -115,6 +115,21 @@ test('on a young chain, a header also covers the time until which another node m
   t.deepEqual([-100, 0, 30].map(named), [41, 41, 70]);
 });
 
+test('on an old chain, a header also covers the slot in which another node may have signed unseen', (t) => {
+  const maker = grown(260);
+  const { blockTimeS } = maker.network.params;
+  const finalizedHeight = maker.rules.finalizedHeight(maker.state);
+  const finalizedS = maker.state.header(finalizedHeight)?.timestamp ?? 0;
+  const named = (slots: number): unknown => {
+    const coveredUntilS = slots === 0 ? 0 : finalizedS + slots * blockTimeS;
+    const over = ask(maker, { sinceS: finalizedS - 1, coveredUntilS });
+    return over.ready ? over.previouslyForged?.maxHeightPreviouslyForged : undefined;
+  };
+  const least = named(0);
+  t.true(typeof least === 'number' && least < finalizedHeight + 60);
+  t.deepEqual([60, 150].map(named), [finalizedHeight + 60, finalizedHeight + 150]);
+});
+
 test('on a young chain of which this node made all blocks, a header names the height of the tip', (t) => {
   const maker = grown(40, 7);
   const sinceS = maker.tip.timestamp + 1000 * maker.network.params.blockTimeS;
