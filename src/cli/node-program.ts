@@ -24,6 +24,8 @@ const STOP_MS_MAX = 10_000;
 export interface NodeProgram {
   readonly metrics: MetricsRegistry;
   readonly observer: Observer;
+  /** As `Watchdog.progress`. */
+  readonly onProgress: () => void;
   /**
    * Waits for the start of the node. Before the node has started, the watchdog checks only the memory and the heap of
    * the process. Once the node has started, the watchdog also ends the process if the main thread is blocked, or spends
@@ -94,6 +96,7 @@ export function beginNodeProgram(config: Config): NodeProgram {
   return {
     metrics,
     observer,
+    onProgress: watchdog.progress,
     async whenStarted(starting) {
       const first = await Promise.race([starting.then((node) => ({ node })), stop.then((request) => ({ request }))]);
       if ('node' in first) {

@@ -48,6 +48,11 @@ export interface ChainDependencies {
   readonly observer: Observer;
   /** If this member is absent, the indexes never lag behind the chain. */
   readonly deferral?: IndexDeferralOptions | undefined;
+  /**
+   * Called for each block of a commit, during the commit. A switch to another branch is one commit and can take a
+   * minute, so the caller tells the watchdog of the process that the main thread works.
+   */
+  readonly onProgress?: (() => void) | undefined;
 }
 
 /** The indexes whose updates a chain may defer, and the processes that query these indexes. */
@@ -72,6 +77,7 @@ export class Chain {
   readonly #changes = new SerialQueue();
   readonly #listeners: ChainListeners;
   readonly #deferral: IndexDeferral | undefined;
+  readonly #onProgress: (() => void) | undefined;
   /**
    * Chain time in whole seconds at which a peer's message brought the tip. The time is undefined if the tip was forged
    * or downloaded, was loaded at the start, or became the tip by a rollback.
@@ -81,9 +87,10 @@ export class Chain {
 
   /** @param dependencies.store must contain at least the genesis block (see `openGenesis`) */
   constructor(dependencies: ChainDependencies) {
-    const { rules, store, verifier, clock, diskClock = clock, observer, deferral } = dependencies;
+    const { rules, store, verifier, clock, diskClock = clock, observer, deferral, onProgress } = dependencies;
     this.rules = rules;
     this.#store = store;
+    this.#onProgress = onProgress;
     this.#clock = clock;
     const logger = new ChangeLogger({ params: rules.params, state: store, clock, observer });
     this.#listeners = new ChainListeners({ logger, observer });
@@ -159,7 +166,7 @@ export class Chain {
    */
   commit({ origin, receivedAtS, ...batch }: Commit): void {
     const context = { nowS: this.nowS(), verify: this.verify };
-    const reverted = this.disk.watch(() => commitBlocks(this.#store, this.rules, batch, context));
+    const reverted = this.disk.watch(() => commitBlocks(this.#store, this.rules, batch, context, this.#onProgress));
     this.#tipReceivedAtS = receivedAtS;
     this.#listeners.notifyCommitted({ ...batch, origin, reverted });
     const finalized = this.rules.finalizedHeight(this.#store);

@@ -52,6 +52,7 @@ export function finalizedHeightOf(store: ChainStore, rules: Rules): number {
 /**
  * Commits a batch in one transaction of the store.
  *
+ * @param onBlock called for each block that is reverted or applied. The batch can have thousands of blocks
  * @returns the reverted blocks, highest first
  * @throws BranchRejected for the first block that the rules refuse, or an error of `ChainStore.transact` or
  *   `ChainWriter.revert`; the chain is then unchanged
@@ -61,26 +62,38 @@ export function commitBlocks(
   rules: Rules,
   { revertAbove, blocks }: BlockBatch,
   context: ApplyContext,
+  onBlock: () => void = () => undefined,
 ): readonly Block[] {
   return store.transact((writer) => {
-    const reverted = revertAbove === undefined ? [] : revertAll(writer, revertAbove, finalizedHeightOf(store, rules));
-    if (blocks.length > 0) appendAll(writer, rules, blocks, context);
+    const finalized = finalizedHeightOf(store, rules);
+    const reverted = revertAbove === undefined ? [] : revertAll(writer, revertAbove, finalized, onBlock);
+    if (blocks.length > 0) appendAll(writer, rules, blocks, context, onBlock);
     return reverted;
   });
 }
 
 /** @param finalized result of `finalizedHeightOf` before the first block is reverted */
-function revertAll(writer: ChainWriter, height: number, finalized: number): readonly Block[] {
+function revertAll(writer: ChainWriter, height: number, finalized: number, onBlock: () => void): readonly Block[] {
   const reverted: Block[] = [];
-  while ((writer.tip()?.height ?? 0) > height) reverted.push(writer.revert());
+  while ((writer.tip()?.height ?? 0) > height) {
+    reverted.push(writer.revert());
+    onBlock();
+  }
   const note = Buffer.alloc(4);
   note.writeUInt32LE(finalized);
   writer.setNote(FINALIZED_NOTE, note);
   return reverted;
 }
 
-function appendAll(writer: ChainWriter, rules: Rules, blocks: readonly Block[], context: ApplyContext): void {
+function appendAll(
+  writer: ChainWriter,
+  rules: Rules,
+  blocks: readonly Block[],
+  context: ApplyContext,
+  onBlock: () => void,
+): void {
   for (const block of blocks) {
+    onBlock();
     try {
       writer.append(block, (state) => {
         rules.applyBlock(state, block, context);

@@ -74,6 +74,8 @@ export interface EngineDependencies {
   readonly store: ChainStore;
   /** Options of deferred indexing. If this member is absent, each commit writes all index entries of its blocks. */
   readonly deferral?: IndexDeferralOptions | undefined;
+  /** As `ChainDependencies.onProgress`. */
+  readonly onProgress?: (() => void) | undefined;
   readonly rules: Rules;
   readonly genesis: Block;
   readonly verifier: Verifier;

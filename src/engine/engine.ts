@@ -93,8 +93,9 @@ export class Engine {
     this.#observer = this.slotHistory.listenIn(this.diagnostics.listenIn(dependencies.observer));
     openGenesis(store, rules, genesis);
     const observer = this.#observer.module('chain');
-    const { deferral } = dependencies;
-    this.chain = new Chain({ store, rules, verifier, clock: chainClock, diskClock: clock, observer, deferral });
+    const { deferral, onProgress } = dependencies;
+    const diskClock = clock;
+    this.chain = new Chain({ store, rules, verifier, clock: chainClock, diskClock, observer, deferral, onProgress });
     this.importer = new BlockImporter({ chain: this.chain, clock: chainClock, observer });
     const peersObserver = this.#observer.module('peers');
     this.clockOffset = new ClockOffset(chainClock, peersObserver);

@@ -62,6 +62,8 @@ export interface NodeOptions {
   readonly observer: Observer;
   /** Registry of the observer's metrics. If it is absent, the HTTP interface has no metrics. */
   readonly metrics?: MetricsRegistry;
+  /** Called during long synchronous work (`ChainDependencies.onProgress`). */
+  readonly onProgress?: () => void;
   /** Controls for the supervisor of a devnet, or for a test. `bloomery start` does not set this member. */
   readonly control?: NodeControl;
 }
@@ -189,6 +191,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         transactionJournal,
         observer,
         diagnostics,
+        onProgress: options.onProgress,
       },
       {
         identity,

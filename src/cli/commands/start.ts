@@ -51,10 +51,10 @@ export async function start(flags: StartFlags): Promise<void> {
   await checkPorts(config, chainDirectory({ dataDirectory }));
 
   const program = beginNodeProgram(config);
-  const { metrics, observer } = program;
+  const { metrics, observer, onProgress } = program;
   const node = await program.whenStarted(
     withDamageReport(chainDirectory({ dataDirectory }), () =>
-      startNode({ network, dataDirectory, config, observer, metrics }),
+      startNode({ network, dataDirectory, config, observer, metrics, onProgress }),
     ),
   );
   if (node === undefined) return;

@@ -38,13 +38,13 @@ async function run([networkDirectory, directory, configFile]: readonly string[])
   const file = configFile === undefined ? {} : { file: configFile };
   const config = loadConfig({ network, environment: process.env, flags: new Map(), ...file });
   const program = beginNodeProgram(config);
-  const { metrics, observer } = program;
+  const { metrics, observer, onProgress } = program;
   const dataDirectory = join(directory, network.name);
   let node: RunningNode | undefined;
   let damage: (error: ProtocolError) => void = () => undefined;
   const damaged = new Promise<ProtocolError>((resolve) => (damage = resolve));
   const open = async (): Promise<void> => {
-    node = await startNode({ network, dataDirectory, config, observer, metrics, control: agent });
+    node = await startNode({ network, dataDirectory, config, observer, metrics, onProgress, control: agent });
     void node.damaged.then(damage);
   };
   const close = async (): Promise<void> => {

@@ -47,6 +47,11 @@ export interface Watchdog {
    * when the node has started.
    */
   arm(): void;
+  /**
+   * Tells the watchdog that the main thread makes progress in long synchronous work. Without these calls, the watchdog
+   * would end the process during such work, and the process would begin the same work again after each restart.
+   */
+  progress(): void;
   stop(): Promise<void>;
 }
 
@@ -79,7 +84,9 @@ export function startWatchdog({ limits, exitCode, log, observer }: WatchdogOptio
   });
   collections.observe({ entryTypes: ['gc'] });
   let collected = 0;
+  let beatAtMs = 0;
   const beat = (): void => {
+    beatAtMs = performance.now();
     const { used_heap_size: heapUsedBytes, heap_size_limit: heapLimitBytes } = getHeapStatistics();
     pulse.beat({ heapUsedBytes, heapLimitBytes, gcMs, isDebugged: debuggerUrl() !== undefined });
     if (pulse.isEndWanted) process.exit(exitCode);
@@ -94,6 +101,9 @@ export function startWatchdog({ limits, exitCode, log, observer }: WatchdogOptio
 
   return {
     arm: () => pulse.arm(),
+    progress: () => {
+      if (performance.now() - beatAtMs >= SAMPLE_INTERVAL_MS) beat();
+    },
     async stop() {
       isStopped = true;
       clearInterval(timer);

@@ -25,6 +25,8 @@ export class LoneChain {
   readonly events: string[] = [];
   /** Codes of log lines, names of metrics, and descriptions of events, in the order of their arrival. */
   readonly logged: string[] = [];
+  /** Number of calls of `onProgress`. */
+  progress = 0;
   store!: StoredChain;
   chain!: Chain;
   importer!: BlockImporter;
@@ -72,7 +74,8 @@ export class LoneChain {
       observe: (metric) => this.logged.push(metric),
     };
     const deferral = this.indexUsers && { indexes: this.store, users: this.indexUsers };
-    this.chain = new Chain({ store: this.store, rules, verifier, clock, observer, deferral });
+    const onProgress = (): void => void (this.progress += 1);
+    this.chain = new Chain({ store: this.store, rules, verifier, clock, observer, deferral, onProgress });
     this.importer = new BlockImporter({ chain: this.chain, clock, observer });
     this.chain.listen({
       applied: (blocks, origin) => this.#record(`${origin} ${heightsOf(blocks)}`),

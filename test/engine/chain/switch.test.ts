@@ -35,7 +35,9 @@ function corrupted(rival: ChainMaker, block: Block): Block {
 
 test('a better branch replaces ours, and listeners get the reverted blocks before the new ones', async (t) => {
   const { lone, branch } = await branches(20, 2, 3);
+  const before = lone.progress;
   await lone.chain.switchTo(20, branch);
+  t.is(lone.progress - before, 5, 'one report for each reverted or applied block');
   t.is(lone.chain.tip.header.id, branch.at(-1)!.id);
   t.deepEqual(lone.events.slice(-2), ['reverted 22 21', 'synced 21 22 23']);
   const fresh = await LoneChain.with(forkOf((await branches(20, 2, 3)).rival));
