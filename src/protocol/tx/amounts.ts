@@ -1,5 +1,5 @@
 /**
- * Computes two amounts of a transaction in beddows: the amount that the transaction moves (`amountOf`), and the amount
+ * Computes two amounts of a transaction in beddows: the amount that the transaction states (`amountOf`), and the amount
  * that counts in block totals, spending and vote weights (`countedAmount`). The amounts differ only for registrations
  * (of a second key, a delegate, a group or an application) whose asset has the unknown member `amount`.
  */
@@ -11,7 +11,10 @@ import { member } from './json.ts';
 /** Maximum number of significant digits that lisk-sdk accepts in an amount given as a JSON number. */
 const SIGNIFICANT_DIGITS_MAX = 15;
 
-/** Number of beddows that a transaction moves besides its fee; 0 if the transaction moves only its fee. */
+/**
+ * The amount that a transaction states beside its asset, in beddows; 0 if it states none. Today, each transaction moves
+ * the amount that it states, besides its fee.
+ */
 export function amountOf({ payload }: Pick<Transaction, 'payload'>): bigint {
   return 'amount' in payload ? payload.amount : 0n;
 }
