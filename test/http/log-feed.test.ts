@@ -1,4 +1,5 @@
 import test from 'ava';
+import type { EventPlace } from '../../src/http/events/event.ts';
 import { LogFeed, type FedSubscriber } from '../../src/http/events/log-feed.ts';
 import { storedEvents } from '../../src/http/events/stored-events.ts';
 import type { ChainRecord } from '../../src/ports/chain-log.ts';
@@ -73,7 +74,7 @@ function nodeWithRecords(transactionsPerBlockMax: number): {
 }
 
 /** @param after place of the last event that the reader has */
-function setUpReader(api: NodeApi, after: { readonly sequence: number; readonly index: number }, takes = Infinity) {
+function setUpReader(api: NodeApi, after: EventPlace, takes = Infinity) {
   const reader: Reader = {
     filter: { ...FINAL, maySeeForging: false },
     place: after,
@@ -184,4 +185,22 @@ test('the feed caches fewer records if blocks can have more transactions', (t) =
   };
   t.is(readsOfTwo(25), 30, 'the second reader needs no block again');
   t.is(readsOfTwo(150), 60);
+});
+
+test('a block with many transactions is not read again each time its events fill the connection', (t) => {
+  let reads = 0;
+  const { api } = nodeWithRecords(25);
+  const transactions = Array.from({ length: 300 }, () => transactionOf(3, TRANSFER));
+  const blockByHeight = (height: number) => {
+    reads += 1;
+    return { ...TIP, height, transactions };
+  };
+  const chain = { ...api.chain, blockByHeight, tip: () => ({ ...TIP, height: 1 }) };
+  const log = { ...api.log, last: () => 0, records: () => [] };
+  const set = setUpReader({ ...api, chain, log }, { sequence: 0, height: 1, index: -1 }, 1);
+  Object.assign(set.reader, { filter: { ...set.reader.filter, finality: 'any' } });
+  const all = readAll(set);
+  t.is(all.filter(({ name }) => name === 'transactions/included').length, 300);
+  // The garbage collection may take the events away.
+  t.true(reads < 30, `${reads}`);
 });

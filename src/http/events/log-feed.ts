@@ -28,6 +28,8 @@ export const RECORDS_CACHED_MAX = 64;
 /** Maximum number of transactions whose events the feed caches. */
 export const TRANSACTIONS_CACHED_MAX = RECORDS_CACHED_MAX * 25;
 
+const PAST_BLOCKS_CACHED_MAX = 8;
+
 /** The part of a subscriber that the feed uses. */
 export interface FedSubscriber {
   readonly filter: EventFilter;
@@ -71,6 +73,11 @@ export class LogFeed<S extends FedSubscriber> {
   readonly #dialect: HttpDialect;
   readonly #send: (subscriber: S, text: string) => void;
   readonly #cached: LruMap<string, CachedPart>;
+  /**
+   * The events of the blocks that were last read from the chain. A genesis block can have thousands of transactions, and
+   * its events fill a connection many times. The garbage collection may take the events of a block away.
+   */
+  readonly #past = new LruMap<string, WeakRef<readonly LazyEvent[]>>(PAST_BLOCKS_CACHED_MAX);
 
   /** @param send writes to the subscriber's connection, and sets `isFull` when the connection cannot take more data */
   constructor(api: NodeApi, dialect: HttpDialect, send: (subscriber: S, text: string) => void) {
@@ -155,11 +162,26 @@ export class LogFeed<S extends FedSubscriber> {
     // records of the log.
     if (height > last) return this.#beginLog(subscriber);
     const finalized = height === last ? past.finalizedHeight() : undefined;
-    const events = blockEvents(this.#api, past.block(height), finalized, this.#dialect);
-    this.#sendWanted(subscriber, lazyEvents(events, subscriber.place, 0), 0);
+    this.#sendWanted(subscriber, this.#pastEvents(past, height, finalized, subscriber.place), 0);
     if (subscriber.isFull) return;
     if (height < last) subscriber.place = { sequence, tag, height: height + 1, index: -1 };
     else this.#beginLog(subscriber);
+  }
+
+  /** Returns the events of a block that is read from the chain. */
+  #pastEvents(
+    past: ChainAsOf,
+    height: number,
+    finalized: number | undefined,
+    { sequence, tag }: EventPlace,
+  ): readonly LazyEvent[] {
+    const key = `${sequence} ${height} ${finalized}`;
+    const known = this.#past.get(key)?.deref();
+    if (known !== undefined) return known;
+    const events = blockEvents(this.#api, past.block(height), finalized, this.#dialect);
+    const lazy = lazyEvents(events, { sequence, tag, height }, 0);
+    this.#past.set(key, new WeakRef(lazy));
+    return lazy;
   }
 
   #beginLog(subscriber: S): void {
