@@ -64,7 +64,7 @@ export class AccountQueries {
   }
 
   accountBy(identity: AccountIdentity): Account | undefined {
-    return this.#candidates(identity)?.sort(byBalanceThenAddress)[0];
+    return this.#candidates(identity, 1)?.[0];
   }
 
   async voters(publicKey: PublicKey | undefined, query: VoterQuery): Promise<Page<Account>> {
@@ -154,11 +154,20 @@ export class AccountQueries {
     return { account, members: keys.map((key) => this.#accountWithKey(key)).sort(byBalanceThenAddress) };
   }
 
-  /** Returns all accounts that match every filter in `wanted`. The result is undefined if `wanted` has no filter. */
-  #candidates(wanted: AccountIdentity & { readonly usernamePattern?: string }): Account[] | undefined {
+  /**
+   * Returns all accounts that match every filter in `wanted`. The result is undefined if `wanted` has no filter.
+   *
+   * @param secondKeyMax maximum number of accounts that the result has if `secondPublicKey` is the only filter. These are
+   *   the accounts with the lowest balances. Among accounts with equal balances, lower addresses come first. By default,
+   *   the result has all accounts
+   */
+  #candidates(
+    wanted: AccountIdentity & { readonly usernamePattern?: string },
+    secondKeyMax?: number,
+  ): Account[] | undefined {
     const publicKey = wanted.publicKey?.toLowerCase();
     const secondPublicKey = wanted.secondPublicKey?.toLowerCase();
-    const found = this.#narrowest({ ...wanted, publicKey, secondPublicKey });
+    const found = this.#narrowest({ ...wanted, publicKey, secondPublicKey }, secondKeyMax);
     if (found === undefined) return undefined;
     const names =
       wanted.usernamePattern === undefined
@@ -174,7 +183,8 @@ export class AccountQueries {
     );
   }
 
-  #narrowest({ address, publicKey, username, secondPublicKey, usernamePattern }: Wanted): Account[] | undefined {
+  #narrowest(wanted: Wanted, secondKeyMax?: number): Account[] | undefined {
+    const { address, publicKey, username, secondPublicKey, usernamePattern } = wanted;
     if (address !== undefined) return this.#known([address]);
     if (publicKey !== undefined) return PUBLIC_KEY_TEXT.test(publicKey) ? this.#known([addressOf(publicKey)]) : [];
     if (username !== undefined) {
@@ -182,14 +192,15 @@ export class AccountQueries {
       const delegate = key === undefined ? undefined : this.#store.delegate(key);
       return delegate === undefined ? [] : this.#known([delegate.address]);
     }
-    if (secondPublicKey !== undefined) {
-      if (!PUBLIC_KEY_TEXT.test(secondPublicKey)) return [];
-      const range = TABLES.secondPublicKeys.range(secondPublicKey);
-      const keys = this.#store.tables.keys(range);
-      return this.#known(Array.from(keys, (key) => TABLES.secondPublicKeys.read(key)[2]));
+    // Anybody can register the same second public key for any number of accounts, so this index comes last.
+    if (usernamePattern !== undefined) {
+      return this.#known(this.#delegates.named(usernamePattern).map(({ delegate }) => delegate.address));
     }
-    if (usernamePattern === undefined) return undefined;
-    return this.#known(this.#delegates.named(usernamePattern).map(({ delegate }) => delegate.address));
+    if (secondPublicKey === undefined) return undefined;
+    if (!PUBLIC_KEY_TEXT.test(secondPublicKey)) return [];
+    const limit = secondKeyMax === undefined ? {} : { limit: secondKeyMax };
+    const keys = this.#store.tables.keys({ ...TABLES.secondPublicKeys.range(secondPublicKey), ...limit });
+    return this.#known(Array.from(keys, (key) => TABLES.secondPublicKeys.read(key)[2]));
   }
 
   #known(addresses: readonly Address[]): Account[] {
