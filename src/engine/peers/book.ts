@@ -69,6 +69,11 @@ export class PeerBook {
   readonly #options: PeerBookOptions;
   readonly #entries = new Map<PeerId, Entry>();
   readonly #buckets = { new: new Map<number, Set<PeerId>>(), tried: new Map<number, Set<PeerId>>() };
+  /**
+   * The peers of each IP address. With this index, the cost of a ban does not grow with the number of peers, and the cost
+   * of loading many bans does not grow with the product of both numbers.
+   */
+  readonly #peersOf = new Map<string, Set<PeerId>>();
   readonly #bans = new Map<string, Ban>();
   #secret: Uint8Array;
 
@@ -156,6 +161,10 @@ export class PeerBook {
     if (entry === undefined) return;
     this.#entries.delete(peerId);
     this.#buckets[entry.list].get(entry.bucket)?.delete(peerId);
+    const { ip } = entry.info;
+    const peers = this.#peersOf.get(ip);
+    peers?.delete(peerId);
+    if (peers?.size === 0) this.#peersOf.delete(ip);
   }
 
   // ---- bans ---------------------------------------------------------------------------------------------------------
@@ -165,10 +174,7 @@ export class PeerBook {
     this.#bans.set(ip, { ip, untilMs, reason });
     const oldest = this.#bans.keys().next();
     if (this.#bans.size > BANS_MAX && !oldest.done) this.#bans.delete(oldest.value);
-    for (const entry of this.peers()) {
-      const peerId = peerIdOf(entry.info);
-      if (entry.info.ip === ip && !this.#options.isPinned(peerId)) this.remove(peerId);
-    }
+    for (const peerId of [...(this.#peersOf.get(ip) ?? [])]) if (!this.#options.isPinned(peerId)) this.remove(peerId);
   }
 
   unban(ip: string): void {
@@ -182,12 +188,14 @@ export class PeerBook {
 
   /** Returns the bans that are in force. */
   bans(): Ban[] {
-    return [...this.#bans.values()].filter((ban) => ban.untilMs > this.#options.nowMs());
+    const nowMs = this.#options.nowMs();
+    return [...this.#bans.values()].filter((ban) => ban.untilMs > nowMs);
   }
 
   /** Removes bans whose time is over. */
   expireBans(): void {
-    for (const ban of [...this.#bans.values()]) if (ban.untilMs <= this.#options.nowMs()) this.#bans.delete(ban.ip);
+    const nowMs = this.#options.nowMs();
+    for (const ban of [...this.#bans.values()]) if (ban.untilMs <= nowMs) this.#bans.delete(ban.ip);
   }
 
   // ---- saving and loading -------------------------------------------------------------------------------------------
@@ -220,6 +228,7 @@ export class PeerBook {
     this.#entries.clear();
     this.#buckets.new.clear();
     this.#buckets.tried.clear();
+    this.#peersOf.clear();
     this.#bans.clear();
     this.#secret = Buffer.from(secret, 'hex');
     for (const item of listOf(saved['peers'])) this.#restore(fieldsOf(item));
@@ -251,6 +260,9 @@ export class PeerBook {
     const peerId = peerIdOf(info);
     members.add(peerId);
     this.#entries.set(peerId, { info, list, bucket, failures: 0, addedMs });
+    const peers = this.#peersOf.get(info.ip);
+    if (peers === undefined) this.#peersOf.set(info.ip, new Set([peerId]));
+    else peers.add(peerId);
   }
 
   /**

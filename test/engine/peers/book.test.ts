@@ -1,6 +1,7 @@
 import test from 'ava';
 
 import { PeerBook } from '../../../src/engine/peers/book.ts';
+import type { PeerInfo } from '../../../src/ports/transport.ts';
 import { address, FakeClock, seeded } from './support.ts';
 
 const DAY_MS = 86_400_000;
@@ -102,6 +103,41 @@ test('a ban lasts for its time, covers all ports, and removes the unpinned peers
   book.ban('3.3.3.3', clock.nowMs() + DAY_MS, 'x');
   book.unban('3.3.3.3');
   t.false(book.isBanned('3.3.3.3'));
+});
+
+test('a ban looks at no peers of other addresses', (t) => {
+  const { book, clock } = newBook();
+  let looks = 0;
+  const counted = (ip: string, wsPort: number): PeerInfo => ({
+    get ip() {
+      looks += 1;
+      return ip;
+    },
+    wsPort,
+  });
+  for (let number = 1; number <= 100; number += 1) book.add(counted(`${number}.2.3.4`, 5000));
+  book.add(counted('9.9.9.9', 1));
+  book.promote(counted('9.9.9.9', 2));
+  const known = book.peers().length;
+  looks = 0;
+  book.ban('9.9.9.9', clock.nowMs() + DAY_MS, 'why');
+  t.true(looks <= 2, `${looks} looks`);
+  t.is(book.peers().length, known - 2);
+  book.ban('8.8.8.8', clock.nowMs() + DAY_MS, 'why');
+  t.is(book.peers().length, known - 2);
+});
+
+test('the bans of a saved book still remove the peers of their addresses that the book lists', (t) => {
+  const { book, clock } = newBook();
+  for (const peer of ['1.1.1.1:1', '1.1.1.1:2', '2.2.2.2:1']) book.add(address(peer));
+  const note = JSON.parse(Buffer.from(book.toNote()).toString()) as object;
+  const bans = [{ ip: '1.1.1.1', untilMs: clock.nowMs() + DAY_MS, reason: 'why' }];
+  const { book: later } = newBook(['1.1.1.1:2'], clock);
+  later.add(address('3.3.3.3:1'));
+  t.true(later.load(Buffer.from(JSON.stringify({ ...note, bans }))));
+  t.deepEqual(idsOf(later).sort(), ['1.1.1.1:2', '2.2.2.2:1']);
+  later.ban('3.3.3.3', clock.nowMs() + DAY_MS, 'why');
+  t.deepEqual(idsOf(later).sort(), ['1.1.1.1:2', '2.2.2.2:1']);
 });
 
 test('a saved book is restored with lists, bans and secret', (t) => {
