@@ -5,8 +5,10 @@
 
 import type { ChainParams } from '../protocol/params.ts';
 import type { AnnouncedTip } from '../protocol/rules.ts';
+import type { BlockId } from '../protocol/types.ts';
+import type { PeerEntry } from '../ports/node-api.ts';
 import type { ChainReader } from '../ports/store.ts';
-import type { Connection, PeerId, PeerInfo, Transport } from '../ports/transport.ts';
+import type { Connection, PeerId, Transport } from '../ports/transport.ts';
 import { chainBroadhash } from './chain-broadhash.ts';
 import type { PeerTips } from './forge/tip-check.ts';
 import { consensusPercent, speaks } from './peers/consensus.ts';
@@ -45,12 +47,26 @@ export class NetworkView {
   }
 
   /**
-   * Returns the broadhash that the peer announced. If the peer announced only the id of its tip, and our chain contains
-   * this tip, the method computes the broadhash of our chain up to this tip. Otherwise, the result is undefined.
+   * Adds the broadhashes of connected peers to a list of peers. If a connected peer announced only the id of its tip, and
+   * our chain contains this tip, its broadhash is the broadhash of our chain up to this tip. All other peers keep the
+   * broadhash that they announced, if any.
+   *
+   * For a peer without a connection, the method computes nothing: strangers can fill the book with peers and with ids of
+   * blocks, and each broadhash costs several reads of the store.
    */
-  broadhashOfPeer({ broadhash, lastBlockId }: PeerInfo): string | undefined {
-    if (broadhash !== undefined || lastBlockId === undefined) return broadhash;
-    const height = this.#dependencies.store.heightOf(lastBlockId);
+  withBroadhashes(peers: readonly PeerEntry[]): readonly PeerEntry[] {
+    const computed = new Map<BlockId, string | undefined>();
+    return peers.map((peer) => {
+      const { broadhash: announced, lastBlockId } = peer.info;
+      if (announced !== undefined || lastBlockId === undefined || peer.state !== 'connected') return peer;
+      if (!computed.has(lastBlockId)) computed.set(lastBlockId, this.#broadhashAt(lastBlockId));
+      const broadhash = computed.get(lastBlockId);
+      return broadhash === undefined ? peer : { ...peer, info: { ...peer.info, broadhash } };
+    });
+  }
+
+  #broadhashAt(blockId: BlockId): string | undefined {
+    const height = this.#dependencies.store.heightOf(blockId);
     return height === undefined ? undefined : this.broadhash(height);
   }
 

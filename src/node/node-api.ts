@@ -123,11 +123,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
     readyOf,
     receivedAtOf: (id) => engine.pool.receivedAtMs(id),
     confirmedTimes: () => engine.pool.confirmedTimes(),
-    peers: () =>
-      engine.peers.knownPeers().map(({ info, state }) => {
-        const broadhash = engine.networkView.broadhashOfPeer(info);
-        return { info: broadhash === undefined ? info : { ...info, broadhash }, state };
-      }),
+    peers: () => engine.networkView.withBroadhashes(engine.peers.knownPeers()),
     peerVerdicts: () => engine.peers.verdicts(),
     history: (span) => history.of(span),
     forgers: (limit, offset) => nextForgers({ store, rules, clock }, limit, offset),

@@ -1,6 +1,7 @@
 import test from 'ava';
 
 import { NetworkView } from '../../src/engine/network-view.ts';
+import type { PeerEntry } from '../../src/ports/node-api.ts';
 import type { Connection } from '../../src/ports/transport.ts';
 import { ChainMaker } from '../support/chain-maker.ts';
 import { grown, LoneChain } from './chain/lone-chain.ts';
@@ -79,4 +80,50 @@ test('a node without peers does not forge, and neither does one that all kinds o
     (await viewWith([]))().lowConsensusReason(51),
     "0 % of the peers share this node's tip, and forging requires 51 %",
   );
+});
+
+test('the broadhash of a tip id is read once, and only for connected peers', async (t) => {
+  const maker = new ChainMaker();
+  grown(maker, 9);
+  const { store } = await LoneChain.with(maker);
+  let reads = 0;
+  const view = new NetworkView({
+    store: {
+      tip: () => store.tip(),
+      heightOf: (id) => {
+        reads += 1;
+        return store.heightOf(id);
+      },
+      header: (height) => {
+        reads += 1;
+        return store.header(height);
+      },
+    },
+    params: maker.network.params,
+    transport: { connections: () => [] },
+    isNamed: () => false,
+    fixedPeers: () => [],
+    arePeersExpected: () => true,
+    areDialsExpected: () => true,
+  });
+  const idAt = (height: number): string => store.header(height)!.id;
+  const peer = (info: object, state: PeerEntry['state']): PeerEntry => ({
+    info: { ...address('10.0.0.1:5000'), ...info },
+    state,
+  });
+  const strangers = Array.from({ length: 100 }, (_, at) => peer({ lastBlockId: idAt(1 + (at % 9)) }, 'disconnected'));
+  t.deepEqual(view.withBroadhashes(strangers), strangers);
+  t.is(reads, 0);
+
+  const connected = Array.from({ length: 50 }, () => peer({ lastBlockId: idAt(8) }, 'connected'));
+  const other = [
+    peer({ lastBlockId: '5' }, 'connected'),
+    peer({ broadhash: FOREIGN, lastBlockId: idAt(8) }, 'connected'),
+    peer({ broadhash: FOREIGN }, 'disconnected'),
+    peer({}, 'connected'),
+  ];
+  const found = view.withBroadhashes([...connected, ...other]);
+  t.is(reads, 1 + 5 + 1);
+  const broadhash = view.broadhash(8);
+  t.deepEqual(found, [...connected.map(({ info, state }) => ({ info: { ...info, broadhash }, state })), ...other]);
 });
