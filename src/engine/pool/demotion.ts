@@ -7,7 +7,7 @@ import { recipientOf } from '../../protocol/tx/recipient.ts';
 import type { PoolState } from '../../ports/node-api.ts';
 import type { Address, Block, Transaction } from '../../protocol/types.ts';
 import { groupOf, type PoolContext } from './checks.ts';
-import type { PoolQueues } from './queues.ts';
+import type { Pooled, PoolQueues } from './queues.ts';
 
 /**
  * For each queue except `received`, the queue to which a transaction moves if the pool must verify it again. The row
@@ -49,13 +49,22 @@ export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blo
  * @param blocks reverted blocks in any order
  */
 export function demoteAfterRevert(context: PoolContext, queues: PoolQueues, blocks: readonly Block[]): void {
-  for (const { transactions } of [...blocks].sort((a, b) => b.height - a.height)) {
-    const recipients = new Set(transactions.flatMap((transaction) => recipientOf(transaction) ?? []));
-    if (recipients.size > 0) demote(queues, ({ senderId }) => recipients.has(senderId));
+  const reverted = [...blocks]
+    .sort((a, b) => b.height - a.height)
+    .map(({ transactions }) => ({
+      transactions,
+      recipients: new Set(transactions.flatMap((transaction) => recipientOf(transaction) ?? [])),
+    }));
+  const spenders = new Spenders(queues, new Set(reverted.flatMap(({ recipients }) => [...recipients])));
+  for (const { transactions, recipients } of reverted) {
+    spenders.demote(recipients);
     for (const transaction of [...transactions].reverse()) {
+      // Most transactions of a long reorg do not fit. For these, the check of the members' signatures is left out.
+      if (queues.areAllFull) break;
+      if (queues.has(transaction.id)) continue;
       const receivedAtMs = context.clock.nowMs();
-      const group = groupOf(context, transaction);
-      queues.addBeyondLimit('verified', { transaction, receivedAtMs, group, announced: true });
+      const pooled = { transaction, receivedAtMs, group: groupOf(context, transaction), announced: true };
+      if (queues.addBeyondLimit('verified', pooled)) spenders.add(pooled, 'verified');
     }
   }
 }
@@ -63,5 +72,50 @@ export function demoteAfterRevert(context: PoolContext, queues: PoolQueues, bloc
 function demote(queues: PoolQueues, isAffected: (transaction: Transaction) => boolean): void {
   for (const [from, to] of DEMOTIONS) {
     for (const pooled of queues.list(from)) if (isAffected(pooled.transaction)) queues.move(pooled, to);
+  }
+}
+
+interface Spending {
+  readonly pooled: Pooled;
+  readonly state: PoolState;
+  /** A number that grows with each transaction that enters a queue, so that it gives the order in each queue. */
+  readonly place: number;
+}
+
+/**
+ * The transactions of some senders in the queues, except in `received`. A reorg may revert thousands of blocks, and each
+ * of them may move transactions. This index is made in one pass over the queues, so the blocks do not each cost a pass.
+ */
+class Spenders {
+  readonly #queues: PoolQueues;
+  readonly #bySender: ReadonlyMap<Address, Spending[]>;
+  #places = 0;
+
+  constructor(queues: PoolQueues, senders: ReadonlySet<Address>) {
+    this.#queues = queues;
+    this.#bySender = new Map(Array.from(senders, (sender) => [sender, []]));
+    if (senders.size === 0) return;
+    for (const [from] of DEMOTIONS) for (const pooled of queues.list(from)) this.add(pooled, from);
+  }
+
+  /** Adds a transaction that has just entered a queue, if it is from one of the senders. */
+  add(pooled: Pooled, state: PoolState): void {
+    if (state === 'received') return;
+    const place = this.#places;
+    this.#places += 1;
+    this.#bySender.get(pooled.transaction.senderId)?.push({ pooled, state, place });
+  }
+
+  /** Does the same as the function `demote` for all transactions of the given senders. */
+  demote(senders: ReadonlySet<Address>): void {
+    const found = [...senders].flatMap((sender) => this.#bySender.get(sender)?.splice(0) ?? []);
+    found.sort((a, b) => a.place - b.place);
+    for (const [from, to] of DEMOTIONS) {
+      for (const { pooled, state } of found) {
+        if (state !== from) continue;
+        this.#queues.move(pooled, to);
+        this.add(pooled, to);
+      }
+    }
   }
 }

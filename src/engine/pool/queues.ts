@@ -65,6 +65,11 @@ export class PoolQueues {
     return this.size(state) >= this.perQueueMax;
   }
 
+  /** True if all queues together are full, so that not even `addBeyondLimit` adds a transaction. */
+  get areAllFull(): boolean {
+    return this.total >= this.perQueueMax * POOL_STATES.length;
+  }
+
   has(id: TransactionId): boolean {
     return this.#stateOf.has(id);
   }
@@ -112,7 +117,7 @@ export class PoolQueues {
    */
   addBeyondLimit(state: PoolState, pooled: Pooled): boolean {
     const { id } = pooled.transaction;
-    if (this.has(id) || this.total >= this.perQueueMax * POOL_STATES.length) return false;
+    if (this.has(id) || this.areAllFull) return false;
     this.#stateOf.set(id, state);
     this.#queues[state].set(id, pooled);
     return true;
