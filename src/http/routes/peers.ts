@@ -45,7 +45,11 @@ export function peerRoutes(dialect: HttpDialect): readonly Route[] {
   ];
 }
 
-const BROADHASH = textParameter('broadhash', 'Hash over the ids of the last five blocks of the peer’s chain.', 'hex');
+const BROADHASH = textParameter(
+  'broadhash',
+  'Hash over the ids of the last five blocks of the peer’s chain. In generation 3, only connected peers have one.',
+  'hex',
+);
 const STATE_WORDS = ['connected', 'disconnected'] as const;
 
 function stateParameter(dialect: HttpDialect): Parameter {
