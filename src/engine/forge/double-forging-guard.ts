@@ -11,7 +11,7 @@ import type { SigningJournal } from '../../ports/journal.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import type { HandOver, SignedHeader } from '../../protocol/rules.ts';
 import { slotAt, slotStartS } from '../../protocol/slots.ts';
-import type { PublicKey } from '../../protocol/types.ts';
+import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import { NewestBlocks, SEARCHED_ROUNDS, type Newest } from './newest-blocks.ts';
 import { NeedlessWaits, UNSURE_SLOTS } from './needless-waits.ts';
@@ -83,7 +83,7 @@ export class DoubleForgingGuard {
   readonly #watched = new WatchedSlots();
   /** For each delegate, the slot in which it was enabled. */
   readonly #enabledSlots = new Map<PublicKey, number>();
-  /** The delegates for which `doubtNew` was called. */
+  /** The delegates that left or must leave slots unused because of `#doubtNew`. */
   readonly #doubted = new Set<PublicKey>();
   readonly #newest: NewestBlocks;
   readonly #needless: NeedlessWaits;
@@ -134,20 +134,33 @@ export class DoubleForgingGuard {
    * rounds since the final block. If finality stands for many rounds, the state drops these lists. The method also forgets
    * watched slots in the future, which come from a clock that was ahead: in these slots, nothing was left unused.
    */
-  refresh(publicKeys: Iterable<PublicKey>): void {
+  refresh(publicKeys: readonly PublicKey[]): void {
     const { journal, riskDoubleForging } = this.#dependencies;
     if (riskDoubleForging) return;
     this.#watched.forgetFuture(this.#dependencies.chain.currentSlot());
     for (const publicKey of publicKeys)
       if (isIncomplete(journal, publicKey)) this.#needless.has(publicKey, journal.heldSinceS(publicKey) ?? 0);
+    // The chain may have got the block before the start of this process, or before a delegate was enabled.
+    if (publicKeys.some((publicKey) => this.#isForeignOnChain(publicKey))) this.#doubtNew(publicKeys);
   }
 
   /**
-   * Call after another node has signed a block for an enabled delegate of this node: that node may have the other
-   * delegates, too. Those without a header first leave one slot unused, in which a block of the other node would show it.
-   * The rule applies once to each delegate, so a delegate that is enabled twice by mistake does not stop the others.
+   * Call after the chain has got a block that another node signed for an enabled delegate of this node. The slots that
+   * the delegate has left unused do not count any more, even if the block is reverted.
+   *
+   * @param enabled all enabled delegates
    */
-  doubtNew(publicKeys: Iterable<PublicKey>): void {
+  noteElsewhere(publicKey: PublicKey, enabled: readonly PublicKey[]): void {
+    this.#watched.forgetUnused(publicKey);
+    this.#doubtNew(enabled);
+  }
+
+  /**
+   * Notes that another node may have all enabled delegates, because it signs for one of them. Those without a header first
+   * leave slots unused, in which a block of the other node would show it. The rule applies once to each delegate, so a
+   * delegate that is enabled twice by mistake does not stop the others.
+   */
+  #doubtNew(publicKeys: readonly PublicKey[]): void {
     for (const publicKey of publicKeys) {
       if (this.#doubted.has(publicKey) || this.#dependencies.journal.last(publicKey) !== undefined) continue;
       this.#doubted.add(publicKey);
@@ -207,7 +220,7 @@ export class DoubleForgingGuard {
     // After a block of another node, a node with the original of a copied record leaves the same slot unused.
     if (code === 'FORGING_ELSEWHERE') this.#watched.forgetAfterHandOver(publicKey);
     else if (waiting !== SEARCHING && this.#handOver(publicKey)?.ready !== false)
-      this.#watched.noteAfterHandOver(publicKey, slot, slotsWithTurns(1, this.#dependencies.chain.rules.params));
+      this.#watched.noteAfterHandOver(publicKey, slot, this.#dependencies.chain.rules.params.activeDelegates);
     const recalled = this.#dependencies.journal.recalled(publicKey);
     if (recalled !== undefined) this.#watched.noteRecall(publicKey, slot, recalled.last.blockId);
   }
@@ -370,22 +383,22 @@ export class DoubleForgingGuard {
     const foreignSlot = foreign === undefined ? Number.NEGATIVE_INFINITY : slotAt(foreign.timestamp, params);
     // If the other node had forged in the slots since the foreign block, the chain would have a newer block of it.
     const isOld = tipSlot - foreignSlot > slotsWithTurns(2, params);
-    if (foreign !== undefined && !isOld) {
-      const isUnused = watched > foreignSlot && tipSlot > watched;
-      if (!isUnused) return this.#elsewhere(foreign, { watched, tipSlot, slot, until });
-    }
+    const firstUnused = this.#watched.firstBetween(publicKey, foreignSlot, tipSlot);
+    if (foreign !== undefined && !isOld && firstUnused === undefined)
+      return this.#elsewhere(foreign, { watched, tipSlot, slot, until });
     if (isOld && !isIncomplete(journal, publicKey)) return undefined;
-    const distanceMax = slotsWithTurns(1, params);
-    const needed = this.#slotsToLeaveUnused(publicKey, isOld);
+    const needed = this.#slotsToLeaveUnused(publicKey, foreign, isOld);
     if (needed > 0) {
-      const unused = this.#watched.afterHandOver(publicKey);
-      const { last, count } = unused ?? { last: Number.NEGATIVE_INFINITY, count: 0 };
+      const { last, count } = this.#watched.afterHandOver(publicKey) ?? { last: Number.NEGATIVE_INFINITY, count: 0 };
       // An old watch proves nothing about the present.
-      if (count >= needed && slot > last && slot - last <= distanceMax) return undefined;
+      if (count >= needed && slot > last && slot - last <= slotsWithTurns(1, params)) return undefined;
       if (this.#handOver(publicKey)?.ready === false) return undefined;
+      // One restart of the other node can cover two slots that are less than a round apart.
+      if (foreign !== undefined && firstUnused !== undefined && slot - firstUnused < params.activeDelegates)
+        return this.#elsewhere(foreign, { watched, tipSlot, slot, until });
       return this.#waitForEmptySlot(isOld ? undefined : foreign, needed - count > 1 ? {} : until);
     }
-    if (slot > watched && slot - watched <= distanceMax) return undefined;
+    if (slot > watched && slot - watched <= slotsWithTurns(1, params)) return undefined;
     // Otherwise, the chain shows recent signatures of other nodes, except in two cases: the chain has only the genesis
     // block, or the chain has got no block for more than `activeDelegates` slots. In these cases, the node must watch one
     // slot of the delegate. The node need not watch if it is certain that no delegate has signed above the tip
@@ -398,31 +411,34 @@ export class DoubleForgingGuard {
 
   /**
    * Number of slots that the delegate must leave unused after its hand-over, although the chain gets blocks. No knowledge
-   * of earlier slots replaces this watch.
+   * of earlier slots replaces this watch. One unused slot is not enough, because the other node may have been off for
+   * this slot alone, for example because of a restart.
    *
-   * @param isOld false if the chain has a recent block that another node signed for the delegate. After one unused slot,
-   *   the other node may have been off for this slot alone, for example because of a restart: a second one is necessary
+   * @param foreign the newest block that another node signed for the delegate, if there is one
+   * @param isOld whether this block is so old that the other node has missed two slots since. If it is not old, the
+   *   delegate has left a first slot unused before its hand-over
    */
-  #slotsToLeaveUnused(publicKey: PublicKey, isOld: boolean): number {
+  #slotsToLeaveUnused(publicKey: PublicKey, foreign: BlockHeader | undefined, isOld: boolean): number {
+    const ofNew = this.#mustWatchNew(publicKey) ? (foreign === undefined ? 2 : 1) : 0;
+    const own = isOld ? ofNew : 1;
     // If the journal is a copy, the original may be in use, and its next header is that of the coming slot. A node with
-    // the original leaves as many slots unused as the others, so the copy must leave one more.
-    const copy = this.#dependencies.journal.isCopyFor(publicKey) ? 1 : 0;
-    return copy + (!isOld || this.#mustWatchNew(publicKey) ? 1 : 0);
+    // the original leaves as many slots unused as the others (`own`), so the copy must leave two more.
+    return this.#dependencies.journal.isCopyFor(publicKey) ? own + 2 : own;
   }
 
   /** @param foreign the recent block that another node signed for the delegate, if there is one */
   #waitForEmptySlot(foreign: Pick<SignedHeader, 'height'> | undefined, until: Pick<Waiting, 'untilS'>): Waiting {
     const reason =
       foreign === undefined
-        ? 'the chain does not show whether the delegate forges elsewhere: one of its slots is watched first'
+        ? 'the chain does not show whether the delegate forges elsewhere: the node watches slots of the delegate first'
         : `block ${foreign.height} of the delegate was not signed here, and the other node may have missed a slot: the delegate ` +
           'must leave a second slot unused';
     return { code: 'FORGING_WAITS_FOR_EMPTY_SLOT', reason, ...until };
   }
 
   /**
-   * Whether a delegate without a header must leave one slot unused, although the chain gets blocks. There are two cases:
-   * `doubtNew` was called, or the delegate had to wait on a young chain. Its wait can end with the first block after a pause
+   * Whether a delegate without a header must leave slots unused, although the chain gets blocks. There are two cases:
+   * `#doubtNew` was called for it, or the delegate had to wait on a young chain. Its wait can end with the first block after a pause
    * of the network, when another node with the delegate returns, too.
    */
   #mustWatchNew(publicKey: PublicKey): boolean {
@@ -503,6 +519,11 @@ export class DoubleForgingGuard {
     const newest = this.#newest.of(publicKey, last?.timestamp ?? Number.POSITIVE_INFINITY);
     if (newest === undefined || newest === 'unknown' || last === undefined) return newest;
     return isForeign(newest, last, this.#dependencies.chain.rules) ? newest : undefined;
+  }
+
+  #isForeignOnChain(publicKey: PublicKey): boolean {
+    const foreign = this.#foreignHeader(publicKey);
+    return foreign !== undefined && foreign !== 'unknown';
   }
 
   #endOfNextTurnS(publicKey: PublicKey): number | undefined {

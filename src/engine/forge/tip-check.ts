@@ -159,9 +159,9 @@ export class TipCheck {
    * block; undefined if there is none. If the node has peers to dial, one that it dialled or that its operator named must
    * have reported its tip, and for a round of slots, half of the fixed peers. Without such a peer, a round of slots does
    * not end this doubt: a node with an empty data folder may lack the whole chain. A node with all delegates does not wait
-   * for peers to report: its network may have no other node. Only the claims of peers that the operator named count without limit. Other claims count
-   * for a round of slots, as on a longer chain: a peer that has the chain sends its second block in this time, and a stranger
-   * can report an address that this node then dials.
+   * for peers to report: its network may have no other node. Only the claims of peers that the operator named count without
+   * limit. Other claims count for a round of slots, as on a longer chain: a peer that has the chain sends its second block
+   * in this time, and a stranger can report an address that this node then dials.
    */
   doubtBeforeFirstBlock(): TipDoubt | undefined {
     const heard = this.#dependencies.peerTips(this.#heardSinceMs());

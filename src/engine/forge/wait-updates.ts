@@ -34,7 +34,8 @@ export class WaitUpdates {
     // A write can fail only for a block of another node.
     let isForeign = true;
     tryTo(() => (isForeign = this.#guard.waits.noteForeign(block)));
-    if (isForeign && enabled.includes(block.generatorPublicKey)) this.#guard.doubtNew(enabled);
+    const { generatorPublicKey } = block;
+    if (isForeign && enabled.includes(generatorPublicKey)) this.#guard.noteElsewhere(generatorPublicKey, enabled);
   }
 
   /** Call after this node has signed a block. */
@@ -54,7 +55,7 @@ export class WaitUpdates {
   renew(): void {
     tryTo(() => {
       this.renewOrThrow();
-      this.#guard.refresh(this.#enabled());
+      this.#guard.refresh(Array.from(this.#enabled()));
     });
   }
 

@@ -112,9 +112,10 @@ export class Waits {
    * Notes a block that was added to the chain and that this node did not forge. If another node signed the block for a
    * delegate of the journal, the record of the delegate is incomplete from now on, even if the block is reverted. A new
    * header that does not name the height of the block would contradict it. In generation 2, a header names no height, and
-   * the method notes nothing. If the write fails, `noteAgain` repeats it.
+   * the method only returns the result. If the write fails, `noteAgain` repeats it.
    *
-   * @returns whether another node, or another data folder of this machine, signed the block for a delegate of this node
+   * @returns whether another node, or another data folder of this machine, signed the block. In generation 3, the result is
+   *   false for a delegate that was never enabled on this node
    */
   noteForeign(block: ForeignBlock): boolean {
     const { chain, journal, riskDoubleForging, tipCheck } = this.#dependencies;

@@ -5,12 +5,21 @@
 
 import type { PublicKey } from '../../protocol/types.ts';
 
-/** Slots of a delegate that it left unused one after the other, with no slot of the delegate in between that it used. */
+/**
+ * The slots that a delegate left unused after its hand-over. The order of the delegates changes with each round, so two
+ * slots of a delegate can follow each other closely, and one restart of another node can cover both. Therefore only slots
+ * that are at least a round apart count.
+ */
 export interface UnusedSlots {
-  /** The last of these slots. */
+  /** The last unused slot. */
   readonly last: number;
+  /** The last unused slot that counts. */
+  readonly lastCounted: number;
   readonly count: number;
 }
+
+/** For each delegate, the number of unused slots that `WatchedSlots` stores. */
+const SLOTS_MAX = 4;
 
 /** A slot that a delegate left unused, and the id of the block that was in the delegate's watermark in this slot. */
 interface WatchedRecall {
@@ -19,26 +28,30 @@ interface WatchedRecall {
 }
 
 export class WatchedSlots {
-  readonly #last = new Map<PublicKey, number>();
+  /** The newest `SLOTS_MAX` unused slots of each delegate, in ascending order. */
+  readonly #slots = new Map<PublicKey, readonly number[]>();
   readonly #afterHandOver = new Map<PublicKey, UnusedSlots>();
   readonly #recalls = new Map<PublicKey, WatchedRecall>();
 
-  /** Notes a slot that the delegate leaves unused. */
+  /** Notes a slot that the delegate leaves unused. The same slot may be noted many times. */
   note(publicKey: PublicKey, slot: number): void {
-    this.#last.set(publicKey, slot);
+    const others = (this.#slots.get(publicKey) ?? []).filter((each) => each !== slot);
+    this.#slots.set(publicKey, [...others, slot].sort((a, b) => a - b).slice(-SLOTS_MAX));
   }
 
   /**
-   * Notes a slot that the delegate leaves unused after the end of its hand-over (or without a hand-over).
+   * Notes a slot that the delegate leaves unused after the end of its hand-over (or without a hand-over). The same slot
+   * may be noted many times.
    *
-   * @param distanceMax largest distance between two consecutive slots of a delegate. After a greater distance, the count
-   *   begins again
+   * @param round number of slots of a round. If the last unused slot is two rounds ago or more, the count begins again
    */
-  noteAfterHandOver(publicKey: PublicKey, slot: number, distanceMax: number): void {
+  noteAfterHandOver(publicKey: PublicKey, slot: number, round: number): void {
     const known = this.#afterHandOver.get(publicKey);
-    if (known?.last === slot) return;
-    const isNext = known !== undefined && slot > known.last && slot - known.last <= distanceMax;
-    this.#afterHandOver.set(publicKey, { last: slot, count: isNext ? known.count + 1 : 1 });
+    if (known === undefined || slot < known.last || slot - known.last >= 2 * round)
+      this.#afterHandOver.set(publicKey, { last: slot, lastCounted: slot, count: 1 });
+    else if (slot - known.lastCounted >= round)
+      this.#afterHandOver.set(publicKey, { last: slot, lastCounted: slot, count: known.count + 1 });
+    else this.#afterHandOver.set(publicKey, { ...known, last: slot });
   }
 
   /** Notes a slot that the delegate leaves unused while its watermark has the block with the given id. */
@@ -48,7 +61,12 @@ export class WatchedSlots {
 
   /** The last slot that the delegate left unused; negative infinity if there is none. */
   last(publicKey: PublicKey): number {
-    return this.#last.get(publicKey) ?? Number.NEGATIVE_INFINITY;
+    return this.#slots.get(publicKey)?.at(-1) ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** The first slot after `above` and before `below` that the delegate left unused; undefined if there is none. */
+  firstBetween(publicKey: PublicKey, above: number, below: number): number | undefined {
+    return this.#slots.get(publicKey)?.find((slot) => slot > above && slot < below);
   }
 
   afterHandOver(publicKey: PublicKey): UnusedSlots | undefined {
@@ -68,7 +86,7 @@ export class WatchedSlots {
 
   /** Forgets the slots of the delegate, except for the question whether its watermark has changed since. */
   forgetUnused(publicKey: PublicKey): void {
-    this.#last.delete(publicKey);
+    this.#slots.delete(publicKey);
     this.#afterHandOver.delete(publicKey);
   }
 
@@ -77,14 +95,19 @@ export class WatchedSlots {
   }
 
   forgetAll(): void {
-    this.#last.clear();
+    this.#slots.clear();
     this.#recalls.clear();
     this.#afterHandOver.clear();
   }
 
   /** Forgets slots in the future, which come from a clock that was ahead: in these slots, nothing was left unused. */
   forgetFuture(presentSlot: number): void {
-    for (const [publicKey, slot] of this.#last) if (slot > presentSlot) this.#last.delete(publicKey);
+    for (const [publicKey, slots] of this.#slots) {
+      this.#slots.set(
+        publicKey,
+        slots.filter((slot) => slot <= presentSlot),
+      );
+    }
     for (const [publicKey, { slot }] of this.#recalls) if (slot > presentSlot) this.#recalls.delete(publicKey);
     for (const [publicKey, { last }] of this.#afterHandOver)
       if (last > presentSlot) this.#afterHandOver.delete(publicKey);

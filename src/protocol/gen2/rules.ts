@@ -56,7 +56,7 @@ export function createGen2Rules(params: ChainParams, options: Gen2Options = {}):
     },
     // If a delegate may have signed headers that this node does not know, `handOver` of generation 3 makes the delegate
     // wait until a newer block is final. Generation 2 has no finality, so its `handOver` never asks for a wait. If
-    // another node may be signing headers of the delegate, the engine (`DoubleForgingGuard`) leaves one slot of the
+    // another node may be signing headers of the delegate, the engine (`DoubleForgingGuard`) leaves slots of the
     // delegate unused before the delegate signs.
     handOver: (_state, _tip, { last }) => ({ ready: true, previouslyForged: last }),
   };

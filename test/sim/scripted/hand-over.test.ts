@@ -69,7 +69,7 @@ test('a moved delegate without a record signs only when a later block is final, 
   t.deepEqual(signedBy(world, NEW, keys), []);
   const countOf = (code: string): number => world.counts.get(code) ?? 0;
   t.true(countOf('FORGING_ELSEWHERE') + countOf('FORGING_HAND_OVER') >= MOVING);
-  await slots(450);
+  await slots(350);
   const signed = signedBy(world, NEW, keys);
   t.true(signed.length >= MOVING, `${signed.length}`);
   t.true(countOf('FORGING_HAND_OVER') > 0);
@@ -166,7 +166,7 @@ for (const generation of [2, 3] as const) {
     t.true((world.counts.get('FORGING_ELSEWHERE') ?? 0) >= MOVING);
     world.node(OLD).crash();
     const aside = signedBy(world, OLD, keys).at(-1)?.timestamp ?? 0;
-    await slots(generation === 2 ? 605 : 850);
+    await slots(generation === 2 ? 505 : 750);
     const signed = signedBy(world, NEW, keys);
     t.true(signed.length >= MOVING, `${signed.length}`);
     t.true(signed.every(({ timestamp }) => timestamp > aside + 50 * BLOCK_TIME_S));

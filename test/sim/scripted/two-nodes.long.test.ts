@@ -1,0 +1,87 @@
+/** Long tests of two nodes on which the same delegates are enabled by mistake (see `two-nodes.test.ts`). */
+
+import test from 'ava';
+
+import { contradictions } from '../checks.ts';
+import { BLOCK_TIME_S, networkOf, slots, worldOf } from '../two-nodes.ts';
+
+test('generation 2: a node that gets the new delegates of a running node signs nothing beside it', async (t) => {
+  const world = worldOf(2, {
+    nodes: 4,
+    forgersOf: (node, all) => (node === 3 ? [] : node === 1 ? all.slice(50) : all.slice(0, 50)),
+    fixedPeersOf: (node) => [[1, 3], [0, 3], [1], [0, 1]][node] ?? [],
+  });
+  for (const node of [0, 1, 3]) await world.node(node).start();
+  await slots(world, 120);
+  await world.node(2).start();
+  await slots(world, 128);
+  t.true(world.node(2).tip.height > 140);
+  t.deepEqual(contradictions(world), []);
+  await world.close();
+});
+
+test('generation 2: a slot that a node left unused by a clock that was ahead does not count', async (t) => {
+  const world = worldOf(2, {
+    forgersOf: (node, all) => (node === 1 ? all.slice(50) : all.slice(0, 50)),
+    fixedPeersOf: (node) => [[1], [0], [1]][node] ?? [],
+    outboundMax: 1,
+  });
+  await world.node(0).start();
+  await world.node(1).start();
+  await slots(world, 260);
+  world.node(2).skewMs = 40 * BLOCK_TIME_S * 1000;
+  await world.node(2).start();
+  await slots(world, 8);
+  t.true((world.counts.get('FORGING_ELSEWHERE') ?? 0) + (world.counts.get('FORGING_WAITS_FOR_EMPTY_SLOT') ?? 0) > 0);
+  world.node(2).skewMs = 0;
+  await slots(world, 120);
+  t.deepEqual(contradictions(world), []);
+  await world.close();
+});
+
+test('generation 3: new delegates on two nodes, also after the first final block', async (t) => {
+  const world = worldOf(3, { forgersOf: (node, all) => (node === 2 ? [] : all), hasWatermarksOf: () => true });
+  await world.node(2).start();
+  await world.node(0).start();
+  await slots(world, 1.5);
+  await world.node(1).start();
+  await slots(world, 300);
+  t.true(world.node(0).journal.signed.length > 290);
+  t.true(world.node(0).engine.chain.finalizedHeight > 1);
+  t.deepEqual(contradictions(world), []);
+  await world.close();
+});
+
+for (const generation of [2, 3] as const)
+  test(`generation ${generation}: a node that waits does not take over while the other node restarts`, async (t) => {
+    const [delegates, shared] = [21, 6];
+    const world = worldOf(generation, {
+      nodes: 4,
+      network: { ...networkOf(generation), delegates, activeDelegates: delegates },
+      forgersOf: (node, all) => (node === 3 ? [] : node === 1 ? all.slice(shared) : all.slice(0, shared)),
+    });
+    // Node 2 forges first, so it has records. Node 0 has none, and takes over after node 2 is away.
+    for (const node of [1, 3, 2]) await world.node(node).start();
+    await slots(world, 6 * delegates);
+    world.node(2).crash();
+    await world.node(0).start();
+    await slots(world, 12 * delegates);
+    const before = world.node(2).journal.signed.length;
+    t.true(before > shared && world.node(0).journal.signed.length > shared);
+    await world.node(2).start();
+    await slots(world, 2 * delegates + 0.5);
+    for (const downSlots of [4, 6, 8, 5, 7]) {
+      world.node(0).crash();
+      await slots(world, downSlots);
+      await world.node(0).start();
+      await slots(world, 3 * delegates);
+    }
+    t.deepEqual(contradictions(world), []);
+    t.is(world.node(2).journal.signed.length, before);
+    // The other node is away for good.
+    world.node(0).crash();
+    await slots(world, 8 * delegates);
+    t.true(world.node(2).journal.signed.length >= before + shared);
+    t.deepEqual(contradictions(world), []);
+    await world.close();
+  });

@@ -1,0 +1,24 @@
+/** Worlds for tests of two nodes on which the same delegates are enabled by mistake. */
+
+import { Load } from './load.ts';
+import { World, type WorldOptions } from './world.ts';
+
+export const BLOCK_TIME_S = 10;
+
+export const networkOf = (generation: 2 | 3) =>
+  ({ generation, delegateListRoundOffset: generation === 2 ? 0 : 2, blockTimeS: BLOCK_TIME_S }) as const;
+
+/** Creates a world whose transactions make the blocks of two nodes differ. */
+export function worldOf(generation: 2 | 3, options: Partial<WorldOptions>): World {
+  const world = new World({
+    seed: 3,
+    nodes: 3,
+    network: networkOf(generation),
+    riskDoubleForgingOf: () => false,
+    ...options,
+  });
+  new Load(world).startTransfers(0.3);
+  return world;
+}
+
+export const slots = (world: World, count: number): Promise<void> => world.run(count * BLOCK_TIME_S);
