@@ -159,7 +159,7 @@ for (const [network, generation] of [
       t.true(waits.length >= ACTIVE_DELEGATES - 5, `${waits.length} wait`);
       for (const { code, reason, until = '' } of waits) {
         t.is(code, 'FORGING_WAITS_FOR_EMPTY_SLOT');
-        t.regex(reason, /one of its slots is watched first/);
+        t.regex(reason, /the node watches slots of the delegate first/);
         const fromNowMs = Date.parse(until) - Date.now() - aheadMs;
         t.true(fromNowMs > -slotMs && fromNowMs <= (ACTIVE_DELEGATES + 1) * slotMs, until);
       }
