@@ -7,17 +7,18 @@
  * signature, and the second of these slots comes after this wait.
  */
 
+import { addressOf } from '../../crypto/keys.ts';
 import type { SigningJournal } from '../../ports/journal.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import type { HandOver, SignedHeader } from '../../protocol/rules.ts';
 import { slotAt, slotStartS } from '../../protocol/slots.ts';
-import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
+import type { PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import { NewestBlocks, SEARCHED_ROUNDS, type Newest } from './newest-blocks.ts';
 import { NeedlessWaits, UNSURE_SLOTS } from './needless-waits.ts';
 import { isOfChain } from './recalled-header.ts';
 import type { TipCheck } from './tip-check.ts';
-import { isForeign, isIncomplete, Waits } from './waits.ts';
+import { isForeign, isIncomplete, Waits, type ForeignBlock } from './waits.ts';
 import { WatchedSlots } from './watched-slots.ts';
 
 export interface DoubleForgingGuardDependencies {
@@ -146,12 +147,13 @@ export class DoubleForgingGuard {
 
   /**
    * Call after the chain has got a block that another node signed for an enabled delegate of this node. The slots that
-   * the delegate has left unused do not count any more, even if the block is reverted.
+   * the delegate has left unused up to the block do not count any more, even if the block is reverted.
    *
    * @param enabled all enabled delegates
    */
-  noteElsewhere(publicKey: PublicKey, enabled: readonly PublicKey[]): void {
-    this.#watched.forgetUnused(publicKey);
+  noteElsewhere({ generatorPublicKey, height, timestamp }: ForeignBlock, enabled: readonly PublicKey[]): void {
+    const slot = slotAt(timestamp, this.#dependencies.chain.rules.params);
+    this.#watched.noteElsewhere(generatorPublicKey, { height, timestamp }, slot);
     this.#doubtNew(enabled);
   }
 
@@ -376,29 +378,31 @@ export class DoubleForgingGuard {
     const { params } = chain.rules;
     const tipSlot = slotAt(chain.tip.header.timestamp, params);
     const watched = this.#watched.last(publicKey);
-    const foreign = this.#foreignHeader(publicKey);
+    const foreign = this.#newestElsewhere(publicKey);
     if (foreign === 'unknown') return SEARCHING;
     const untilS = this.#endOfNextTurnS(publicKey);
     const until = untilS === undefined ? {} : { untilS };
     const foreignSlot = foreign === undefined ? Number.NEGATIVE_INFINITY : slotAt(foreign.timestamp, params);
-    // If the other node had forged in the slots since the foreign block, the chain would have a newer block of it.
-    const isOld = tipSlot - foreignSlot > slotsWithTurns(2, params);
     const firstUnused = this.#watched.firstBetween(publicKey, foreignSlot, tipSlot);
-    if (foreign !== undefined && !isOld && firstUnused === undefined)
-      return this.#elsewhere(foreign, { watched, tipSlot, slot, until });
-    if (isOld && !isIncomplete(journal, publicKey)) return undefined;
-    const needed = this.#slotsToLeaveUnused(publicKey, foreign, isOld);
+    const elsewhere = (): Waiting => this.#elsewhere(foreign?.height, { watched, tipSlot, slot, until });
+    if (foreign !== undefined && firstUnused === undefined) return elsewhere();
+    const isComplete = foreign === undefined && !isIncomplete(journal, publicKey);
+    if (isComplete) return undefined;
+    const needed = this.#slotsToLeaveUnused(publicKey, foreign !== undefined);
     if (needed > 0) {
       const { last, count } = this.#watched.afterHandOver(publicKey) ?? { last: Number.NEGATIVE_INFINITY, count: 0 };
+      const isStanding = slot - tipSlot > params.activeDelegates;
+      // A block after the last unused slot shows that this node gets the blocks of the network.
+      const isShown = tipSlot > last || (foreign === undefined && isStanding);
       // An old watch proves nothing about the present.
-      if (count >= needed && slot > last && slot - last <= slotsWithTurns(1, params)) return undefined;
+      if (count >= needed && slot > last && slot - last <= slotsWithEveryTurn(params) && isShown) return undefined;
       if (this.#handOver(publicKey)?.ready === false) return undefined;
       // One restart of the other node can cover two slots that are less than a round apart.
-      if (foreign !== undefined && firstUnused !== undefined && slot - firstUnused < params.activeDelegates)
-        return this.#elsewhere(foreign, { watched, tipSlot, slot, until });
-      return this.#waitForEmptySlot(isOld ? undefined : foreign, needed - count > 1 ? {} : until);
+      const isClose = firstUnused !== undefined && slot - firstUnused < params.activeDelegates;
+      if (foreign !== undefined && (isClose || isStanding)) return elsewhere();
+      return this.#waitForEmptySlot(foreign, needed - count > 1 ? {} : until);
     }
-    if (slot > watched && slot - watched <= slotsWithTurns(1, params)) return undefined;
+    if (slot > watched && slot - watched <= slotsWithEveryTurn(params)) return undefined;
     // Otherwise, the chain shows recent signatures of other nodes, except in two cases: the chain has only the genesis
     // block, or the chain has got no block for more than `activeDelegates` slots. In these cases, the node must watch one
     // slot of the delegate. The node need not watch if it is certain that no delegate has signed above the tip
@@ -414,31 +418,30 @@ export class DoubleForgingGuard {
    * of earlier slots replaces this watch. One unused slot is not enough, because the other node may have been off for
    * this slot alone, for example because of a restart.
    *
-   * @param foreign the newest block that another node signed for the delegate, if there is one
-   * @param isOld whether this block is so old that the other node has missed two slots since. If it is not old, the
-   *   delegate has left a first slot unused before its hand-over
+   * @param hasForeign whether another node has signed since the last header of this one. The delegate has then left a first
+   *   slot unused before its hand-over. The age of the block is no reason to leave none: the other node may have been off for
+   *   two slots that are close, or the delegate may have had no slot
    */
-  #slotsToLeaveUnused(publicKey: PublicKey, foreign: BlockHeader | undefined, isOld: boolean): number {
-    const ofNew = this.#mustWatchNew(publicKey) ? (foreign === undefined ? 2 : 1) : 0;
-    const own = isOld ? ofNew : 1;
+  #slotsToLeaveUnused(publicKey: PublicKey, hasForeign: boolean): number {
+    const own = hasForeign ? 1 : this.#mustWatchNew(publicKey) ? 2 : 0;
     // If the journal is a copy, the original may be in use, and its next header is that of the coming slot. A node with
     // the original leaves as many slots unused as the others (`own`), so the copy must leave two more.
     return this.#dependencies.journal.isCopyFor(publicKey) ? own + 2 : own;
   }
 
-  /** @param foreign the recent block that another node signed for the delegate, if there is one */
-  #waitForEmptySlot(foreign: Pick<SignedHeader, 'height'> | undefined, until: Pick<Waiting, 'untilS'>): Waiting {
+  /** @param foreign the newest block that another node signed for the delegate, if there is one */
+  #waitForEmptySlot(foreign: { readonly height?: number } | undefined, until: Pick<Waiting, 'untilS'>): Waiting {
     const reason =
       foreign === undefined
         ? 'the chain does not show whether the delegate forges elsewhere: the node watches slots of the delegate first'
-        : `block ${foreign.height} of the delegate was not signed here, and the other node may have missed a slot: the delegate ` +
+        : `${blockText(foreign.height)} was not signed here, and the other node may have missed a slot: the delegate ` +
           'must leave a second slot unused';
     return { code: 'FORGING_WAITS_FOR_EMPTY_SLOT', reason, ...until };
   }
 
   /**
-   * Whether a delegate without a header must leave slots unused, although the chain gets blocks. There are two cases:
-   * `#doubtNew` was called for it, or the delegate had to wait on a young chain. Its wait can end with the first block after a pause
+   * Whether a delegate without a header must leave slots unused, although the chain gets blocks. There are three cases:
+   * `#doubtNew` was called for it, the delegate has forged blocks, or the delegate had to wait on a young chain. Its wait can end with the first block after a pause
    * of the network, when another node with the delegate returns, too.
    */
   #mustWatchNew(publicKey: PublicKey): boolean {
@@ -446,6 +449,8 @@ export class DoubleForgingGuard {
     const { rules, state } = chain;
     if (journal.last(publicKey) !== undefined) return false;
     if (this.#doubted.has(publicKey)) return true;
+    // The search for blocks of the delegate covers only some rounds, and the delegate may have had no slot meanwhile.
+    if ((state.account(addressOf(publicKey))?.producedBlocks ?? 0) > 0) return true;
     const first = state.header(FIRST_FORGED_HEIGHT);
     if (!rules.hasFinality || first === undefined || rules.finalizedHeight(state) > GENESIS_HEIGHT) return false;
     const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
@@ -453,10 +458,10 @@ export class DoubleForgingGuard {
     return heldSinceS >= first.timestamp + rules.params.blockTimeS && !isSpared;
   }
 
-  /** Makes the wait that a recent block of another node causes. */
-  #elsewhere(foreign: Pick<SignedHeader, 'height'>, { watched, tipSlot, slot, until }: Watch): Waiting {
+  /** Makes the wait that a block of another node causes. */
+  #elsewhere(height: number | undefined, { watched, tipSlot, slot, until }: Watch): Waiting {
     const { params } = this.#dependencies.chain.rules;
-    const reason = `block ${foreign.height} of the delegate was not signed here: the delegate must first leave one slot unused`;
+    const reason = `${blockText(height)} was not signed here: the delegate must first leave two slots unused`;
     // The delegate has left a slot unused, but no block came afterwards. If all nodes of a network wait in this way, no
     // node makes a block, so the node names the option that ends the wait.
     if (watched > tipSlot && slot - tipSlot > params.activeDelegates) {
@@ -526,6 +531,28 @@ export class DoubleForgingGuard {
     return foreign !== undefined && foreign !== 'unknown';
   }
 
+  /**
+   * The newest block that another node signed for the delegate since the last header of this node, even if the block was
+   * reverted since. The height is absent if only the journal knows the block.
+   */
+  #newestElsewhere(
+    publicKey: PublicKey,
+  ): { readonly timestamp: number; readonly height?: number } | undefined | 'unknown' {
+    const { journal } = this.#dependencies;
+    const onChain = this.#foreignHeader(publicKey);
+    if (onChain === 'unknown') return onChain;
+    const lastS = journal.last(publicKey)?.timestamp ?? Number.NEGATIVE_INFINITY;
+    const notedS = journal.foreignS(publicKey);
+    const seen = [
+      onChain,
+      this.#watched.elsewhere(publicKey),
+      notedS === undefined ? undefined : { timestamp: notedS },
+    ];
+    return seen
+      .flatMap((block) => (block !== undefined && (block === onChain || block.timestamp > lastS) ? [block] : []))
+      .sort((a, b) => b.timestamp - a.timestamp)[0];
+  }
+
   #endOfNextTurnS(publicKey: PublicKey): number | undefined {
     const { chain } = this.#dependencies;
     const { rules, state, tip } = chain;
@@ -540,10 +567,14 @@ export class DoubleForgingGuard {
   }
 }
 
+function blockText(height: number | undefined): string {
+  return height === undefined ? 'a block of the delegate' : `block ${height} of the delegate`;
+}
+
 /**
- * Number N such that any N consecutive slots contain `turns` slots of each active delegate. The order of the delegates
- * changes with each round, so a delegate may have the first slot of one round and the last slot of the next.
+ * Number N such that any N consecutive slots contain a slot of each active delegate. The order of the delegates changes
+ * with each round, so a delegate may have the first slot of one round and the last slot of the next.
  */
-function slotsWithTurns(turns: number, { activeDelegates }: ChainParams): number {
-  return (turns + 1) * activeDelegates - 1;
+function slotsWithEveryTurn({ activeDelegates }: ChainParams): number {
+  return 2 * activeDelegates - 1;
 }

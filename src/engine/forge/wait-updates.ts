@@ -34,8 +34,7 @@ export class WaitUpdates {
     // A write can fail only for a block of another node.
     let isForeign = true;
     tryTo(() => (isForeign = this.#guard.waits.noteForeign(block)));
-    const { generatorPublicKey } = block;
-    if (isForeign && enabled.includes(generatorPublicKey)) this.#guard.noteElsewhere(generatorPublicKey, enabled);
+    if (isForeign && enabled.includes(block.generatorPublicKey)) this.#guard.noteElsewhere(block, enabled);
   }
 
   /** Call after this node has signed a block. */

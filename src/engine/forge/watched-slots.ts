@@ -3,7 +3,7 @@
  * whether another node signs a block of the delegate in such a slot. `DoubleForgingGuard` decides about the signatures.
  */
 
-import type { PublicKey } from '../../protocol/types.ts';
+import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 
 /**
  * The slots that a delegate left unused after its hand-over. The order of the delegates changes with each round, so two
@@ -11,6 +11,7 @@ import type { PublicKey } from '../../protocol/types.ts';
  * that are at least a round apart count.
  */
 export interface UnusedSlots {
+  readonly first: number;
   /** The last unused slot. */
   readonly last: number;
   /** The last unused slot that counts. */
@@ -18,8 +19,10 @@ export interface UnusedSlots {
   readonly count: number;
 }
 
-/** For each delegate, the number of unused slots that `WatchedSlots` stores. */
+/** Maximum number of unused slots that `WatchedSlots` stores for each delegate. */
 const SLOTS_MAX = 4;
+
+export type SeenBlock = Pick<BlockHeader, 'height' | 'timestamp'>;
 
 /** A slot that a delegate left unused, and the id of the block that was in the delegate's watermark in this slot. */
 interface WatchedRecall {
@@ -32,6 +35,8 @@ export class WatchedSlots {
   readonly #slots = new Map<PublicKey, readonly number[]>();
   readonly #afterHandOver = new Map<PublicKey, UnusedSlots>();
   readonly #recalls = new Map<PublicKey, WatchedRecall>();
+  /** For each delegate, the newest block that another node signed for it, even if the block was reverted since. */
+  readonly #elsewhere = new Map<PublicKey, SeenBlock>();
 
   /** Notes a slot that the delegate leaves unused. The same slot may be noted many times. */
   note(publicKey: PublicKey, slot: number): void {
@@ -48,10 +53,30 @@ export class WatchedSlots {
   noteAfterHandOver(publicKey: PublicKey, slot: number, round: number): void {
     const known = this.#afterHandOver.get(publicKey);
     if (known === undefined || slot < known.last || slot - known.last >= 2 * round)
-      this.#afterHandOver.set(publicKey, { last: slot, lastCounted: slot, count: 1 });
+      this.#afterHandOver.set(publicKey, { first: slot, last: slot, lastCounted: slot, count: 1 });
     else if (slot - known.lastCounted >= round)
-      this.#afterHandOver.set(publicKey, { last: slot, lastCounted: slot, count: known.count + 1 });
+      this.#afterHandOver.set(publicKey, { ...known, last: slot, lastCounted: slot, count: known.count + 1 });
     else this.#afterHandOver.set(publicKey, { ...known, last: slot });
+  }
+
+  /**
+   * Notes a block that another node signed for the delegate. The slots that the delegate left unused up to the block do not
+   * count any more.
+   *
+   * @param slot the slot of the block
+   */
+  noteElsewhere(publicKey: PublicKey, block: SeenBlock, slot: number): void {
+    const known = this.#elsewhere.get(publicKey);
+    if (known === undefined || known.timestamp < block.timestamp) this.#elsewhere.set(publicKey, block);
+    const later = (this.#slots.get(publicKey) ?? []).filter((each) => each > slot);
+    this.#slots.set(publicKey, later);
+    const unused = this.#afterHandOver.get(publicKey);
+    if (unused !== undefined && unused.first <= slot) this.#afterHandOver.delete(publicKey);
+  }
+
+  /** The newest block of `noteElsewhere`; undefined if there is none. */
+  elsewhere(publicKey: PublicKey): SeenBlock | undefined {
+    return this.#elsewhere.get(publicKey);
   }
 
   /** Notes a slot that the delegate leaves unused while its watermark has the block with the given id. */

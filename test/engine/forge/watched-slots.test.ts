@@ -10,13 +10,13 @@ test('unused slots count if they are at least a round apart, each once', (t) => 
     watched.noteAfterHandOver('a', slot, ROUND);
     return watched.afterHandOver('a');
   };
-  t.deepEqual(countAt(1000), { last: 1000, lastCounted: 1000, count: 1 });
-  t.deepEqual(countAt(1000), { last: 1000, lastCounted: 1000, count: 1 }, 'the same slot');
-  t.deepEqual(countAt(1100), { last: 1100, lastCounted: 1000, count: 1 }, 'less than a round later');
-  t.deepEqual(countAt(1300), { last: 1300, lastCounted: 1300, count: 2 });
-  t.deepEqual(countAt(1401), { last: 1401, lastCounted: 1401, count: 3 });
-  t.deepEqual(countAt(1603), { last: 1603, lastCounted: 1603, count: 1 }, 'two rounds later');
-  t.deepEqual(countAt(1500), { last: 1500, lastCounted: 1500, count: 1 }, 'the clock was set back');
+  t.deepEqual(countAt(1000), { first: 1000, last: 1000, lastCounted: 1000, count: 1 });
+  t.deepEqual(countAt(1000), { first: 1000, last: 1000, lastCounted: 1000, count: 1 }, 'the same slot');
+  t.deepEqual(countAt(1100), { first: 1000, last: 1100, lastCounted: 1000, count: 1 }, 'less than a round later');
+  t.deepEqual(countAt(1300), { first: 1000, last: 1300, lastCounted: 1300, count: 2 });
+  t.deepEqual(countAt(1401), { first: 1000, last: 1401, lastCounted: 1401, count: 3 });
+  t.deepEqual(countAt(1603), { first: 1603, last: 1603, lastCounted: 1603, count: 1 }, 'two rounds later');
+  t.deepEqual(countAt(1500), { first: 1500, last: 1500, lastCounted: 1500, count: 1 }, 'the clock was set back');
   t.is(watched.afterHandOver('b'), undefined);
 });
 
@@ -36,6 +36,24 @@ test('the unused slots of a delegate are found again, also if a slot is noted ma
   );
   for (let slot = 100; slot < 200; slot += 1) watched.note('a', slot);
   t.is(watched.firstBetween('a', 0, 1000), 196, 'the newest ones are stored');
+});
+
+test('a block of another node makes the slots up to it count no more, and later ones stay', (t) => {
+  const watched = new WatchedSlots();
+  const noteAt = (slot: number): void => watched.noteElsewhere('a', { height: slot, timestamp: slot * 10 }, slot);
+  t.is(watched.elsewhere('a'), undefined);
+  for (const slot of [100, 250]) {
+    watched.note('a', slot);
+    watched.noteAfterHandOver('a', slot, ROUND);
+  }
+  noteAt(99);
+  t.is(watched.firstBetween('a', 0, 1000), 100);
+  t.is(watched.afterHandOver('a')?.count, 2);
+  noteAt(100);
+  t.is(watched.firstBetween('a', 0, 1000), 250);
+  t.is(watched.afterHandOver('a'), undefined);
+  noteAt(50);
+  t.deepEqual(watched.elsewhere('a'), { height: 100, timestamp: 1000 }, 'the newest block');
 });
 
 test('slots in the future are forgotten, others stay', (t) => {

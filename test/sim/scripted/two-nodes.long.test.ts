@@ -2,6 +2,7 @@
 
 import test from 'ava';
 
+import { addressOfPair, makeTransaction, publicKeyOf } from '../../support/chain-maker.ts';
 import { contradictions } from '../checks.ts';
 import { BLOCK_TIME_S, networkOf, slots, worldOf } from '../two-nodes.ts';
 
@@ -85,3 +86,62 @@ for (const generation of [2, 3] as const)
     t.deepEqual(contradictions(world), []);
     await world.close();
   });
+
+for (const generation of [2, 3] as const)
+  for (const hasRecord of [true, false])
+    test(`generation ${generation}: a delegate that returns to the active ones ${hasRecord ? 'with' : 'without'} a record`, async (t) => {
+      const active = 21;
+      const world = worldOf(generation, {
+        nodes: 4,
+        network: {
+          ...{ ...networkOf(generation), delegates: active + 1, activeDelegates: active, accounts: 10 },
+          votes: [
+            { account: 0, delegates: [0] },
+            { account: 1, delegates: Array.from({ length: active - 1 }, (_, index) => index + 1) },
+          ],
+        },
+        // Nodes 0 and 2 have the delegate.
+        forgersOf: (node, all) => (node === 3 ? [] : node === 1 ? all.slice(1) : all.slice(0, 1)),
+      });
+      const { accounts, delegates } = world.network;
+      const [key, other] = [publicKeyOf(delegates[0]!), publicKeyOf(delegates[active]!)];
+      const vote = (account: number, text: string): void => {
+        const sender = accounts[account]!;
+        const recipient = generation === 2 ? { recipientId: addressOfPair(sender) } : {};
+        const timestamp = world.node(1).engine.chain.nowS() - 60;
+        const payload = { kind: 'vote', votes: [text], amount: 0n, ...recipient } as const;
+        const transaction = makeTransaction(world.params, sender, payload, { timestamp });
+        world.node(1).engine.pool.submit(world.rules.codec.transactionToJson(transaction));
+      };
+      const isActive = (): boolean => {
+        const { state, tip } = world.node(1).engine.chain;
+        return world.rules.forgers(state, tip.header.height + 1).includes(key);
+      };
+      const untilActive = async (isWanted: boolean): Promise<void> => {
+        for (let count = 0; count < 12 * active && isActive() !== isWanted; count += 1) await slots(world, 1);
+        t.is(isActive(), isWanted);
+      };
+      for (const node of [1, 3]) await world.node(node).start();
+      if (hasRecord) {
+        await world.node(0).start();
+        await slots(world, 6 * active);
+        world.node(0).crash();
+      }
+      await world.node(2).start();
+      await slots(world, 14 * active);
+      if (hasRecord) await world.node(0).start();
+      await slots(world, 4 * active + 0.5);
+      t.true(world.node(2).journal.signed.length > 2);
+      vote(0, `-${key}`);
+      vote(2, `+${other}`);
+      await untilActive(false);
+      await slots(world, 5 * active);
+      if (!hasRecord) await world.node(0).start();
+      await slots(world, 2 * active);
+      vote(0, `+${key}`);
+      vote(3, `+${key}`);
+      await untilActive(true);
+      await slots(world, 2 * active);
+      t.deepEqual(contradictions(world), []);
+      await world.close();
+    });
