@@ -56,7 +56,8 @@ export interface EnvelopeRoute extends Declared {
   readonly kind?: 'envelope';
   /**
    * Present when the answer depends only on the request and the chain, so that the response cache can store it until
-   * the chain changes. The member `receivedAt` of confirmed transactions also depends on the node, but may be outdated.
+   * the chain changes. There is one exception: the member `receivedAt` of confirmed transactions also depends on the
+   * node. The cache stores such an answer nevertheless, so the answer can contain an old value of this member.
    */
   readonly isOfChain?: true;
   /** Shapes of `meta` and `data` in an answer with status 200. */

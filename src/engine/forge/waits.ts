@@ -29,7 +29,10 @@ export interface WaitsDependencies {
 export type ForeignBlock = Pick<BlockHeader, 'id' | 'height' | 'generatorPublicKey' | 'timestamp'>;
 
 const FIRST_FORGED_HEIGHT = 2;
-/** A clock is right if the tip is current (`TipCheck.doubt`), and at most this number of slots old by this clock. */
+/**
+ * The node assumes that its clock is right if two conditions hold: `TipCheck.doubt` accepts the tip as current, and by this
+ * clock, the tip is at most this number of slots old and not in the future.
+ */
 const NEW_TIP_SLOTS = 2;
 
 /** The methods throw a ProtocolError if a write of the journal fails. */

@@ -27,8 +27,8 @@ const POOLED_NESTING_MAX = 256;
 
 /**
  * The pool refuses an asset with unknown members if the asset has more than this number of bytes. The network limits an
- * asset with unknown members only by the maximum size of a message, 3 MB. The pool needs a lower limit, because it may
- * hold 5,000 transactions by default, and because all transactions of a block must fit into one message.
+ * asset with unknown members only by the maximum size of a message, 3 MB. For the pool, this maximum is too large: the
+ * pool can hold 5,000 transactions by default, and all transactions of a block must fit into one message.
  */
 const POOLED_ASSET_BYTES_MAX = 8_192;
 
