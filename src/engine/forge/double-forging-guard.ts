@@ -2,8 +2,8 @@
  * Decides whether a delegate can sign on this node without contradicting a header that the delegate signed on another
  * node. The signing journal contains the headers that the delegate signed on this node. The chain shows headers that
  * the delegate signed on other nodes. If the chain has a block that the delegate signed on another node, this node
- * assumes that the other node still forges for the delegate. The assumption ends when two slots of the delegate have
- * passed without a block. In a generation with finality, the delegate also waits until `Rules.handOver` permits a
+ * assumes that the other node still forges for the delegate. The assumption ends when two slots of the delegate, at least
+ * a round apart, have passed without a block (`#slotsToLeaveUnused`). In a generation with finality, the delegate also waits until `Rules.handOver` permits a
  * signature, and the second of these slots comes after this wait.
  */
 
@@ -441,8 +441,8 @@ export class DoubleForgingGuard {
 
   /**
    * Whether a delegate without a header must leave slots unused, although the chain gets blocks. There are three cases:
-   * `#doubtNew` was called for it, the delegate has forged blocks, or the delegate had to wait on a young chain. Its wait can end with the first block after a pause
-   * of the network, when another node with the delegate returns, too.
+   * `#doubtNew` was called for it, the delegate has forged blocks, or the delegate had to wait on a young chain. Its wait
+   * can end with the first block after a pause of the network, when another node with the delegate returns, too.
    */
   #mustWatchNew(publicKey: PublicKey): boolean {
     const { chain, journal } = this.#dependencies;
