@@ -54,6 +54,18 @@ test('a journal returns the last header of each delegate, also after it was open
   again.close();
 });
 
+test('the header of a watermark that the journal adopts ends the wait of its delegate, also after it was opened again', (t) => {
+  const file = join(temporaryFolder(t), 'journal');
+  const journal = openJournal(file);
+  journal.hold(A, 500);
+  journal.adopt(A, header(3));
+  t.deepEqual([journal.last(A), journal.heldSinceS(A)], [header(3), 0]);
+  journal.close();
+  const again = openJournal(file);
+  t.deepEqual([again.last(A), again.heldSinceS(A)], [header(3), 0]);
+  again.close();
+});
+
 test('a copied journal is detected as a copy anywhere, and a moved or rewritten one is not', (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'here', 'journal');
