@@ -17,8 +17,8 @@ export interface MissedSlot {
    */
   readonly delegate: string | undefined;
   /**
-   * Present only if the node's chain ends before the slot, and another round may have begun between the tip and the
-   * slot. In this case, `delegate` may be wrong, because it comes from the forging order for the next block after the
+   * Present only if two conditions hold: the node's chain ends before the slot, and a new round can have begun between the
+   * tip and the slot. In this case, `delegate` may be wrong, because it comes from the forging order for the next block after the
    * tip. The height of this block is `orderOfHeight`.
    */
   readonly orderOfHeight?: number;

@@ -52,9 +52,9 @@ export interface NodeAnswers {
 const SAMPLES = 3;
 /**
  * Maximum number of reads of the status. After the first `SAMPLES` reads, the doctor continues to read as long as each
- * answer shows a low `consensus`, a lag, or both (`isOddForNow`). A low `consensus` is a fault only if it lasts, and so
- * is a lag. For example, `consensus` (the percentage of peers with the tip of the node) is low while peers have not
- * announced a new block yet.
+ * answer shows a low `consensus`, a lag, or both (`isOddForNow`). A low `consensus` or a lag is a fault only if it lasts.
+ * For example, `consensus` (the percentage of peers with the tip of the node) is low while peers have not announced a new
+ * block yet.
  */
 const SAMPLES_MAX = 9;
 const SAMPLE_AGAIN_MS = 700;

@@ -111,7 +111,10 @@ export class PostingLists {
     }
   }
 
-  /** Yields the keys for the long lists in all sort orders of these lists except the order of the chain. */
+  /**
+   * Yields the keys of the long lists (see `LongLists`). Each long list has keys for each of its sort orders, but not for
+   * the order of the chain.
+   */
   *inOrders(long: LongLists): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();
     for (const lists of [this.#ofTypes(long), this.#ofSenders(long), this.#ofRecipients(long), this.#ofSelves(long)]) {
