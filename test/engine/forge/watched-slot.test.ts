@@ -21,6 +21,13 @@ const last: SignedHeader = {
   maxHeightPrevoted: 0,
   maxHeightPreviouslyForged: 0,
 };
+/** The tip check of a node that has the newest block of its network, and only some of the delegates. */
+const SURE_TIP = {
+  doubt: () => undefined,
+  doubtBeforeFirstBlock: () => undefined,
+  hasAllDelegates: () => false,
+  isTipSurelyNewest: () => true,
+};
 /** The watermark of a delegate whose last header is on the chain of the test. */
 const recalledOn = (blockId: string): RecalledHeader => ({
   last: { ...last, height: 2, blockId },
@@ -103,12 +110,7 @@ for (const generation of [2, 3] as const)
           nowS: () => tip.timestamp + params.blockTimeS,
         },
         journal: { ...NO_JOURNAL, last: () => copied, heldSinceS: () => heldSinceS, isCopyFor: () => heldSinceS > 0 },
-        tipCheck: {
-          doubt: () => undefined,
-          doubtBeforeFirstBlock: () => undefined,
-          hasAllDelegates: () => false,
-          isTipSurelyNewest: () => true,
-        },
+        tipCheck: SURE_TIP,
         riskDoubleForging: false,
       });
     const next = slotAt(tip.timestamp, params) + 1;
@@ -143,12 +145,7 @@ for (const generation of [2, 3] as const) {
         ...{ currentSlot: () => slot, nowS: () => slot * params.blockTimeS },
       },
       journal: { ...NO_JOURNAL, heldSinceS: () => tip.timestamp, isCopyFor: () => isCopy },
-      tipCheck: {
-        doubt: () => undefined,
-        doubtBeforeFirstBlock: () => undefined,
-        hasAllDelegates: () => false,
-        isTipSurelyNewest: () => true,
-      },
+      tipCheck: SURE_TIP,
       riskDoubleForging: false,
     });
     return { guard, publicKey: publicKeyOf(other), slot, tip };
@@ -186,12 +183,7 @@ for (const generation of [2, 3] as const) {
           nowS: () => 1010,
         },
         journal: { ...NO_JOURNAL, heldSinceS: () => 0, isCopyFor: () => isCopy },
-        tipCheck: {
-          doubt: () => undefined,
-          doubtBeforeFirstBlock: () => undefined,
-          hasAllDelegates: () => false,
-          isTipSurelyNewest: () => true,
-        },
+        tipCheck: SURE_TIP,
         riskDoubleForging: false,
       });
       const code = codeOf(guard.clearance(publicKey, 101));
@@ -217,12 +209,7 @@ for (const generation of [2, 3] as const) {
           ...{ currentSlot: () => slot, nowS: () => slot * params.blockTimeS },
         },
         journal: { ...NO_JOURNAL, last: () => last, heldSinceS: () => heldSinceS, isCopyFor: () => heldSinceS > 0 },
-        tipCheck: {
-          doubt: () => undefined,
-          doubtBeforeFirstBlock: () => undefined,
-          hasAllDelegates: () => false,
-          isTipSurelyNewest: () => true,
-        },
+        tipCheck: SURE_TIP,
         riskDoubleForging: false,
       });
     // The delegate may have had no slot since, or only two that one restart of the other node covered.
@@ -259,12 +246,7 @@ for (const generation of [2, 3] as const) {
           if (foreignS !== undefined) noted.push(foreignS);
         },
       },
-      tipCheck: {
-        doubt: () => undefined,
-        doubtBeforeFirstBlock: () => undefined,
-        hasAllDelegates: () => false,
-        isTipSurelyNewest: () => true,
-      },
+      tipCheck: SURE_TIP,
       riskDoubleForging: false,
     });
     const publicKey = first.generatorPublicKey;
@@ -350,12 +332,7 @@ test('generation 3: the block of another node of an unknown delegate, or with ri
     const guard = new DoubleForgingGuard({
       chain: { rules, state: store, tip: { header: first }, currentSlot: () => 1, nowS: () => 9 },
       journal: { ...NO_JOURNAL, heldSinceS: () => heldSinceS, hold: () => t.fail('a wait was stored') },
-      tipCheck: {
-        doubt: () => undefined,
-        doubtBeforeFirstBlock: () => undefined,
-        hasAllDelegates: () => false,
-        isTipSurelyNewest: () => true,
-      },
+      tipCheck: SURE_TIP,
       riskDoubleForging,
     });
     guard.waits.noteForeign({ ...first, id: 'k' });
@@ -720,12 +697,7 @@ for (const generation of [2, 3] as const)
           nowS: () => 850 * params.blockTimeS,
         },
         journal: { ...NO_JOURNAL, last: () => signed },
-        tipCheck: {
-          doubt: () => undefined,
-          doubtBeforeFirstBlock: () => undefined,
-          hasAllDelegates: () => false,
-          isTipSurelyNewest: () => true,
-        },
+        tipCheck: SURE_TIP,
         riskDoubleForging,
       });
     const guard = make(false);
@@ -776,12 +748,7 @@ for (const generation of [2, 3] as const)
         ...{ last: () => copied, heldSinceS: () => held.at(-1), isCopyFor: () => true },
         hold: (_publicKey, sinceS) => void held.push(sinceS),
       },
-      tipCheck: {
-        doubt: () => undefined,
-        doubtBeforeFirstBlock: () => undefined,
-        hasAllDelegates: () => false,
-        isTipSurelyNewest: () => true,
-      },
+      tipCheck: SURE_TIP,
       riskDoubleForging: false,
     });
     const codeAfter = (slots: number, event: () => void = () => undefined): string => {
@@ -878,12 +845,7 @@ function guardOfCopy(generation: 2 | 3) {
       isCopyFor: () => true,
       hold: (_publicKey, sinceS) => void held.push(sinceS),
     },
-    tipCheck: {
-      doubt: () => undefined,
-      doubtBeforeFirstBlock: () => undefined,
-      hasAllDelegates: () => false,
-      isTipSurelyNewest: () => true,
-    },
+    tipCheck: SURE_TIP,
     riskDoubleForging: false,
   });
   return { its, guard };
@@ -970,12 +932,7 @@ test('a slot during the search for other blocks is no slot that a copy left unus
         if (foreignS !== undefined) noted.push(foreignS);
       },
     },
-    tipCheck: {
-      doubt: () => undefined,
-      doubtBeforeFirstBlock: () => undefined,
-      hasAllDelegates: () => false,
-      isTipSurelyNewest: () => true,
-    },
+    tipCheck: SURE_TIP,
     riskDoubleForging: false,
   });
   const outcomes: string[] = [];
@@ -1009,12 +966,7 @@ test('generation 3: a slot that a copy left unused before the end of the hand-ov
       isCopyFor: () => now.isOver,
       recalled: () => now.recalled,
     },
-    tipCheck: {
-      doubt: () => undefined,
-      doubtBeforeFirstBlock: () => undefined,
-      hasAllDelegates: () => false,
-      isTipSurelyNewest: () => true,
-    },
+    tipCheck: SURE_TIP,
     riskDoubleForging: false,
   });
   t.is(codeOf(guard.clearance(publicKey, slot)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
@@ -1039,12 +991,7 @@ test('the hand-over covers the slot that a delegate left unused, and knows the h
       ...NO_JOURNAL,
       ...{ heldSinceS: () => tip.timestamp + 1, isCopyFor: () => true, recalled: () => recalledOn(tip.id) },
     },
-    tipCheck: {
-      doubt: () => undefined,
-      doubtBeforeFirstBlock: () => undefined,
-      hasAllDelegates: () => false,
-      isTipSurelyNewest: () => true,
-    },
+    tipCheck: SURE_TIP,
     riskDoubleForging: false,
   });
   for (const ahead of [0, 101]) guard.clearance(publicKey, slot + ahead);

@@ -9,7 +9,9 @@ import { slotAt } from '../../../src/protocol/slots.ts';
 import { publicKeyOf } from '../../support/chain-maker.ts';
 import { contradictions } from '../checks.ts';
 import { Load } from '../load.ts';
+import type { SimNode } from '../node.ts';
 import { silentHandlers } from '../silent-handlers.ts';
+import type { WireTransport } from '../wire.ts';
 import { World, type WorldOptions } from '../world.ts';
 
 const BLOCK_TIME_S = 10;
@@ -37,6 +39,19 @@ function worldOf(generation: 2 | 3, options: Partial<WorldOptions>): World {
 }
 
 const slots = (world: World, count: number): Promise<void> => world.run(count * BLOCK_TIME_S);
+
+/** Makes a stranger that claims a chain of a million blocks. */
+function boasterIn(world: World): WireTransport {
+  const stranger = world.wire.transport({ ip: '172.20.0.1', wsPort: 6000 });
+  const { genesis } = world.network;
+  stranger.announce({ ...CLAIM, height: 1_000_000, maxHeightPrevoted: 999_000, lastBlockId: genesis.id });
+  return stranger;
+}
+
+function addressOf({ peerId }: SimNode): { readonly ip: string; readonly wsPort: number } {
+  const [ip = '', wsPort] = peerId.split(':');
+  return { ip, wsPort: Number(wsPort) };
+}
 
 for (const generation of [2, 3] as const) {
   // A node of generation 2 forges only if enough of its peers have the same tip. In this generation, two nodes without
@@ -197,13 +212,10 @@ test('a node that made all blocks of a young network reaches finality soon after
 test('a stranger that claims a chain and sends nothing stops a new network for a round at most', async (t) => {
   const world = worldOf(3, { forgersOf: (_, all) => all });
   await world.startAll();
-  const stranger = world.wire.transport({ ip: '172.20.0.1', wsPort: 6000 });
-  const { genesis } = world.network;
-  stranger.announce({ ...CLAIM, height: 1_000_000, maxHeightPrevoted: 999_000, lastBlockId: genesis.id });
+  const stranger = boasterIn(world);
   await stranger.start(silentHandlers());
-  const [ip = '', wsPort] = world.node(0).peerId.split(':');
   const dial = (): void => {
-    void stranger.connect({ ip, wsPort: Number(wsPort) }).catch(() => undefined);
+    void stranger.connect(addressOf(world.node(0))).catch(() => undefined);
     world.time.schedule(60_000, dial);
   };
   dial();
@@ -217,16 +229,13 @@ test('a stranger that claims a chain and sends nothing stops a new network for a
 test('a stranger that claims a chain stops a new network for a round at most, even if the node dials its address', async (t) => {
   const world = worldOf(3, { forgersOf: (_, all) => all });
   await world.startAll();
-  const stranger = world.wire.transport({ ip: '172.20.0.1', wsPort: 6000 });
-  const { genesis } = world.network;
-  stranger.announce({ ...CLAIM, height: 1_000_000, maxHeightPrevoted: 999_000, lastBlockId: genesis.id });
+  const stranger = boasterIn(world);
   let dials = 0;
   await stranger.start({
     ...silentHandlers(),
     connected: ({ direction }) => void (dials += Number(direction === 'inbound')),
   });
-  const [ip = '', wsPort] = world.node(0).peerId.split(':');
-  void stranger.connect({ ip, wsPort: Number(wsPort) });
+  void stranger.connect(addressOf(world.node(0)));
   await slots(world, 0.5);
   for (const { peerId } of stranger.connections()) stranger.disconnect(peerId, { code: 1000, reason: 'bye' });
   await slots(world, 30);
