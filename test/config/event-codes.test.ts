@@ -53,12 +53,12 @@ const COMPUTED: Readonly<Record<string, () => readonly string[]>> = {
   'engine/forge/missed-slot-log.ts': () => [
     ...['FORGING_PAUSED', 'FORGING_FAILED', 'SIGNED_ELSEWHERE', 'JOURNAL_TAKEN_OVER', 'JOURNAL_WRITE_FAILED'],
     ...['STORE_DAMAGED', 'STORE_TAKEN_OVER', 'STORE_WRITE_FAILED'],
-    ...codesIn('engine/forge/double-forging-guard.ts'),
+    ...codesIn('engine/forge/waiting.ts'),
     ...codesIn('protocol/block/build.ts').filter((code) => !code.startsWith('BLOCK_')),
     ...thrownIn('protocol/gen2/forge.ts', 'protocol/gen3/forge.ts', 'protocol/gen3/bft-state.ts'),
   ],
   'engine/forge/own-slot-outcomes.ts': () => Object.values(SLOT_CODES),
-  'engine/forge/scheduler.ts': () => codesIn('engine/forge/double-forging-guard.ts'),
+  'engine/forge/scheduler.ts': () => codesIn('engine/forge/waiting.ts'),
   'engine/forge/slept-slots.ts': () => codesIn('engine/forge/slept-slots.ts'),
   'engine/index-deferral.ts': () => [
     'STORE_WRITE_FAILED',

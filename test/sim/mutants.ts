@@ -364,7 +364,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a delegate without a complete record does not wait for finality',
-    file: 'engine/forge/double-forging-guard.js',
+    file: 'engine/forge/hand-overs.js',
     from: 'if (foreign === void 0 && !isIncomplete(journal, publicKey)) return void 0;',
     to: 'return void 0;',
   },

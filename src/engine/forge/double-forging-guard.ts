@@ -1,50 +1,39 @@
 /**
  * Decides whether a delegate can sign on this node without contradicting a header that the delegate signed on another
  * node. The signing journal contains the headers that the delegate signed on this node. The chain shows headers that
- * the delegate signed on other nodes. If the chain has a block that the delegate signed on another node, this node
- * assumes that the other node still forges for the delegate. The assumption ends when two slots of the delegate, at least
- * a round apart, have passed without a block (`#slotsToLeaveUnused`). In a generation with finality, the delegate also waits until `Rules.handOver` permits a
- * signature, and the second of these slots comes after this wait.
+ * the delegate signed on other nodes (`ForeignBlocks`). If the record of the delegate is incomplete, or if the chain has a
+ * block of another node, the delegate waits: it leaves slots unused (`SlotWatch`), and in a generation with finality, its
+ * hand-over must end (`HandOvers`).
  */
 
-import { addressOf } from '../../crypto/keys.ts';
 import type { SigningJournal } from '../../ports/journal.ts';
-import type { ChainParams } from '../../protocol/params.ts';
-import type { HandOver, SignedHeader } from '../../protocol/rules.ts';
+import type { SignedHeader } from '../../protocol/rules.ts';
 import { slotAt, slotStartS } from '../../protocol/slots.ts';
-import type { PublicKey } from '../../protocol/types.ts';
+import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
-import { NewestBlocks, SEARCHED_ROUNDS, type Newest } from './newest-blocks.ts';
+import { ForeignBlocks } from './foreign-blocks.ts';
+import { HandOvers } from './hand-overs.ts';
 import { NeedlessWaits, UNSURE_SLOTS } from './needless-waits.ts';
 import { isOfChain } from './recalled-header.ts';
+import { SlotWatch } from './slot-watch.ts';
 import type { TipCheck } from './tip-check.ts';
-import { isForeign, isIncomplete, Waits, type ForeignBlock } from './waits.ts';
+import { SEARCHING, type Waiting } from './waiting.ts';
+import { isIncomplete, Waits, type ForeignBlock } from './waits.ts';
 import { WatchedSlots } from './watched-slots.ts';
 
 export interface DoubleForgingGuardDependencies {
   readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'currentSlot' | 'nowS'>;
   readonly journal: SigningJournal;
   /** Checks whether our tip is the tip of the network. */
-  readonly tipCheck: Pick<TipCheck, 'doubt' | 'doubtBeforeFirstBlock' | 'isTipSurelyNewest' | 'hasAllDelegates'>;
+  readonly tipCheck: Pick<
+    TipCheck,
+    'doubt' | 'doubtBeforeFirstBlock' | 'isTipSurelyNewest' | 'hasAllDelegates' | 'hasTwoThirds'
+  >;
   /**
    * If true, a delegate signs a header whenever the journal allows the header. The node then ignores signatures that
    * the delegate made on other nodes.
    */
   readonly riskDoubleForging: boolean;
-}
-
-/** The reason why a delegate does not sign yet. */
-export interface Waiting {
-  readonly code:
-    | 'FORGING_MOVED'
-    | 'FORGING_LATER_SLOT'
-    | 'FORGING_OLD_TIP'
-    | 'FORGING_ELSEWHERE'
-    | 'FORGING_WAITS_FOR_EMPTY_SLOT'
-    | 'FORGING_HAND_OVER';
-  readonly reason: string;
-  /** Expected end of the wait, in whole seconds of chain time; absent if the node cannot compute the end. */
-  readonly untilS?: number;
 }
 
 /**
@@ -56,21 +45,6 @@ export type Clearance =
   | ({ readonly granted: false } & Waiting);
 
 const GENESIS_HEIGHT = 1;
-const FIRST_FORGED_HEIGHT = 2;
-
-/** The slots that decide about the wait for a slot without a block of the delegate. */
-interface Watch {
-  /** The watched slot of the delegate; negative infinity if there is none. */
-  readonly watched: number;
-  readonly tipSlot: number;
-  readonly slot: number;
-  readonly until: Pick<Waiting, 'untilS'>;
-}
-
-const SEARCHING: Waiting = {
-  code: 'FORGING_WAITS_FOR_EMPTY_SLOT',
-  reason: 'this node still searches the chain for blocks that the delegate signed on another node',
-};
 
 export class DoubleForgingGuard {
   readonly #dependencies: DoubleForgingGuardDependencies;
@@ -84,18 +58,23 @@ export class DoubleForgingGuard {
   readonly #watched = new WatchedSlots();
   /** For each delegate, the slot in which it was enabled. */
   readonly #enabledSlots = new Map<PublicKey, number>();
-  /** The delegates that left or must leave slots unused because of `#doubtNew`. */
-  readonly #doubted = new Set<PublicKey>();
-  readonly #newest: NewestBlocks;
+  readonly #foreignBlocks: ForeignBlocks;
+  readonly #handOvers: HandOvers;
   readonly #needless: NeedlessWaits;
+  readonly #slotWatch: SlotWatch;
   /** The waits of delegates that may have signed headers which the journal lacks. */
   readonly waits: Waits;
 
   constructor(dependencies: DoubleForgingGuardDependencies) {
     this.#dependencies = dependencies;
-    const { chain } = dependencies;
-    this.#newest = new NewestBlocks(chain, SEARCHED_ROUNDS * chain.rules.params.activeDelegates);
-    this.#needless = new NeedlessWaits(dependencies);
+    const watched = this.#watched;
+    const foreignBlocks = new ForeignBlocks(dependencies);
+    const needless = new NeedlessWaits(dependencies);
+    const handOvers = new HandOvers({ ...dependencies, foreignBlocks, needless, watched });
+    this.#foreignBlocks = foreignBlocks;
+    this.#needless = needless;
+    this.#handOvers = handOvers;
+    this.#slotWatch = new SlotWatch({ ...dependencies, foreignBlocks, handOvers, needless, watched });
     // Slots that the delegate has left unused before the begin of a wait do not count.
     this.waits = new Waits({ ...dependencies, onBegun: (publicKey, sinceS) => this.#forgetBefore(publicKey, sinceS) });
   }
@@ -141,8 +120,7 @@ export class DoubleForgingGuard {
     this.#watched.forgetFuture(this.#dependencies.chain.currentSlot());
     for (const publicKey of publicKeys)
       if (isIncomplete(journal, publicKey)) this.#needless.has(publicKey, journal.heldSinceS(publicKey) ?? 0);
-    // The chain may have got the block before the start of this process, or before a delegate was enabled.
-    if (publicKeys.some((publicKey) => this.#isForeignOnChain(publicKey))) this.#doubtNew(publicKeys);
+    this.#slotWatch.refresh(publicKeys);
   }
 
   /**
@@ -151,23 +129,13 @@ export class DoubleForgingGuard {
    *
    * @param enabled all enabled delegates
    */
-  noteElsewhere({ generatorPublicKey, height, timestamp }: ForeignBlock, enabled: readonly PublicKey[]): void {
-    const slot = slotAt(timestamp, this.#dependencies.chain.rules.params);
-    this.#watched.noteElsewhere(generatorPublicKey, { height, timestamp }, slot);
-    this.#doubtNew(enabled);
+  noteElsewhere(block: ForeignBlock, enabled: readonly PublicKey[]): void {
+    this.#slotWatch.noteElsewhere(block, enabled);
   }
 
-  /**
-   * Notes that another node may have all enabled delegates, because it signs for one of them. Those without a header first
-   * leave slots unused, in which a block of the other node would show it. The rule applies once to each delegate, so a
-   * delegate that is enabled twice by mistake does not stop the others.
-   */
-  #doubtNew(publicKeys: readonly PublicKey[]): void {
-    for (const publicKey of publicKeys) {
-      if (this.#doubted.has(publicKey) || this.#dependencies.journal.last(publicKey) !== undefined) continue;
-      this.#doubted.add(publicKey);
-      this.#watched.forgetUnused(publicKey);
-    }
+  /** Call after the chain has got a block that another node signed for a delegate that is not enabled on this node. */
+  noteOther(block: Pick<BlockHeader, 'timestamp'>): void {
+    this.#slotWatch.noteOther(block);
   }
 
   #forgetBefore(publicKey: PublicKey, sinceS: number): void {
@@ -178,7 +146,7 @@ export class DoubleForgingGuard {
 
   /** Notes a block that the chain got while this node was off. The search for it may end only after several calls. */
   #noteForeign(publicKey: PublicKey): void {
-    const foreign = this.#foreignHeader(publicKey);
+    const foreign = this.#foreignBlocks.onChain(publicKey);
     if (foreign !== undefined && foreign !== 'unknown') this.waits.noteForeign(foreign);
   }
 
@@ -203,9 +171,10 @@ export class DoubleForgingGuard {
       this.#leaveUnused(publicKey, slot, waiting);
       return { granted: false, ...waiting };
     }
-    const over = this.#handOver(publicKey);
-    if (over?.ready === false) return { granted: false, ...this.#handOverWaiting(publicKey, over) };
-    if (over !== undefined) return { granted: true, previouslyForged: over.previouslyForged };
+    const inHandOver = this.#handOvers.waiting(publicKey);
+    if (inHandOver !== undefined) return { granted: false, ...inHandOver };
+    const over = this.#handOvers.of(publicKey);
+    if (over?.ready === true) return { granted: true, previouslyForged: over.previouslyForged };
     const { journal, riskDoubleForging } = this.#dependencies;
     return riskDoubleForging
       ? this.#clearanceAtRisk(publicKey)
@@ -221,7 +190,7 @@ export class DoubleForgingGuard {
     this.#watched.note(publicKey, slot);
     // After a block of another node, a node with the original of a copied record leaves the same slot unused.
     if (code === 'FORGING_ELSEWHERE') this.#watched.forgetAfterHandOver(publicKey);
-    else if (waiting !== SEARCHING && this.#handOver(publicKey)?.ready !== false)
+    else if (waiting !== SEARCHING && this.#handOvers.of(publicKey)?.ready !== false)
       this.#watched.noteAfterHandOver(publicKey, slot, this.#dependencies.chain.rules.params.activeDelegates);
     const recalled = this.#dependencies.journal.recalled(publicKey);
     if (recalled !== undefined) this.#watched.noteRecall(publicKey, slot, recalled.last.blockId);
@@ -234,7 +203,7 @@ export class DoubleForgingGuard {
    */
   #clearanceAtRisk(publicKey: PublicKey): Clearance {
     const last = this.#dependencies.journal.last(publicKey);
-    const newest = this.#foreignHeader(publicKey);
+    const newest = this.#foreignBlocks.onChain(publicKey);
     if (newest === 'unknown') return { granted: false, ...SEARCHING };
     if (newest === undefined) return { granted: true, previouslyForged: last };
     const onChain: SignedHeader = { ...newest, blockId: newest.id };
@@ -255,10 +224,7 @@ export class DoubleForgingGuard {
 
   /** Returns the reason why a delegate does not sign at present; undefined if the delegate may sign. */
   waiting(publicKey: PublicKey): Waiting | undefined {
-    const waiting = this.#waiting(publicKey, this.#dependencies.chain.currentSlot());
-    if (waiting !== undefined) return waiting;
-    const over = this.#handOver(publicKey);
-    return over?.ready === false ? this.#handOverWaiting(publicKey, over) : undefined;
+    return this.#waiting(publicKey, this.#dependencies.chain.currentSlot()) ?? this.#handOvers.waiting(publicKey);
   }
 
   #waiting(publicKey: PublicKey, slot: number): Waiting | undefined {
@@ -316,7 +282,7 @@ export class DoubleForgingGuard {
     // Another node has signed since (`Waits.noteForeign`), so the header of the watermark is not the last one.
     if (journal.isCopyFor(publicKey)) return undefined;
     const { last } = recalled;
-    const newest = this.#newest.of(publicKey, last.timestamp);
+    const newest = this.#foreignBlocks.byAnyNode(publicKey, last.timestamp);
     if (newest === 'unknown') return SEARCHING;
     // The chain may have another block of the delegate that is at least as new as the watermark. In this case, the
     // delegate signed this block on another node, so the watermark is out of date.
@@ -325,7 +291,7 @@ export class DoubleForgingGuard {
       journal.adopt(publicKey, last);
       return undefined;
     }
-    const untilS = this.#endOfNextTurnS(publicKey);
+    const untilS = this.#slotWatch.endOfNextTurnS(publicKey);
     const reason =
       `the data folder has no record of the delegate, but the watermark records block ${last.height}: the delegate must ` +
       'leave one slot unused, in case another data folder of this machine signs';
@@ -338,7 +304,7 @@ export class DoubleForgingGuard {
     const isBare = chain.tip.header.height === GENESIS_HEIGHT && journal.last(publicKey) === undefined;
     const doubt = tipCheck.doubt() ?? (isBare ? tipCheck.doubtBeforeFirstBlock() : undefined);
     if (doubt !== undefined) return { code: 'FORGING_OLD_TIP', ...doubt };
-    return this.#watch(publicKey, slot) ?? this.#waitAfterEnabling(publicKey, slot);
+    return this.#slotWatch.waiting(publicKey, slot) ?? this.#waitAfterEnabling(publicKey, slot);
   }
 
   /** Makes the wait of a delegate whose record is incomplete, in the slots in which another node may have signed before. */
@@ -370,211 +336,6 @@ export class DoubleForgingGuard {
     const doubt = tipCheck.doubtBeforeFirstBlock();
     if (doubt !== undefined) return { code: 'FORGING_OLD_TIP', ...doubt };
     const isKnown = tipCheck.isTipSurelyNewest() && !this.#dependencies.journal.isCopyFor(publicKey);
-    return isKnown ? undefined : this.#watch(publicKey, slot);
+    return isKnown ? undefined : this.#slotWatch.waiting(publicKey, slot);
   }
-
-  #watch(publicKey: PublicKey, slot: number): Waiting | undefined {
-    const { chain, journal } = this.#dependencies;
-    const { params } = chain.rules;
-    const tipSlot = slotAt(chain.tip.header.timestamp, params);
-    const watched = this.#watched.last(publicKey);
-    const foreign = this.#newestElsewhere(publicKey);
-    if (foreign === 'unknown') return SEARCHING;
-    const untilS = this.#endOfNextTurnS(publicKey);
-    const until = untilS === undefined ? {} : { untilS };
-    const foreignSlot = foreign === undefined ? Number.NEGATIVE_INFINITY : slotAt(foreign.timestamp, params);
-    const firstUnused = this.#watched.firstBetween(publicKey, foreignSlot, tipSlot);
-    const elsewhere = (): Waiting => this.#elsewhere(foreign?.height, { watched, tipSlot, slot, until });
-    if (foreign !== undefined && firstUnused === undefined) return elsewhere();
-    const isComplete = foreign === undefined && !isIncomplete(journal, publicKey);
-    if (isComplete) return undefined;
-    const needed = this.#slotsToLeaveUnused(publicKey, foreign !== undefined);
-    if (needed > 0) {
-      const { last, count } = this.#watched.afterHandOver(publicKey) ?? { last: Number.NEGATIVE_INFINITY, count: 0 };
-      const isStanding = slot - tipSlot > params.activeDelegates;
-      // A block after the last unused slot shows that this node gets the blocks of the network.
-      const isShown = tipSlot > last || (foreign === undefined && isStanding);
-      // An old watch proves nothing about the present.
-      if (count >= needed && slot > last && slot - last <= slotsWithEveryTurn(params) && isShown) return undefined;
-      if (this.#handOver(publicKey)?.ready === false) return undefined;
-      // One restart of the other node can cover two slots that are less than a round apart.
-      const isClose = firstUnused !== undefined && slot - firstUnused < params.activeDelegates;
-      if (foreign !== undefined && (isClose || isStanding)) return elsewhere();
-      return this.#waitForEmptySlot(foreign, needed - count > 1 ? {} : until);
-    }
-    if (slot > watched && slot - watched <= slotsWithEveryTurn(params)) return undefined;
-    // Otherwise, the chain shows recent signatures of other nodes, except in two cases: the chain has only the genesis
-    // block, or the chain has got no block for more than `activeDelegates` slots. In these cases, the node must watch one
-    // slot of the delegate. The node need not watch if it is certain that no delegate has signed above the tip
-    // (`isTipSurelyNewest`).
-    const hasBegun = chain.tip.header.height > GENESIS_HEIGHT;
-    const isBlind = !hasBegun || chain.currentSlot() - tipSlot > params.activeDelegates;
-    const isSettled = this.#dependencies.tipCheck.isTipSurelyNewest();
-    return isBlind && !isSettled ? this.#waitForEmptySlot(undefined, until) : undefined;
-  }
-
-  /**
-   * Number of slots that the delegate must leave unused after its hand-over, although the chain gets blocks. No knowledge
-   * of earlier slots replaces this watch. One unused slot is not enough, because the other node may have been off for
-   * this slot alone, for example because of a restart.
-   *
-   * @param hasForeign whether another node has signed since the last header of this one. The delegate has then left a first
-   *   slot unused before its hand-over. The age of the block is no reason to leave none: the other node may have been off for
-   *   two slots that are close, or the delegate may have had no slot
-   */
-  #slotsToLeaveUnused(publicKey: PublicKey, hasForeign: boolean): number {
-    const own = hasForeign ? 1 : this.#mustWatchNew(publicKey) ? 2 : 0;
-    // If the journal is a copy, the original may be in use, and its next header is that of the coming slot. A node with
-    // the original leaves as many slots unused as the others (`own`), so the copy must leave two more.
-    return this.#dependencies.journal.isCopyFor(publicKey) ? own + 2 : own;
-  }
-
-  /** @param foreign the newest block that another node signed for the delegate, if there is one */
-  #waitForEmptySlot(foreign: { readonly height?: number } | undefined, until: Pick<Waiting, 'untilS'>): Waiting {
-    const reason =
-      foreign === undefined
-        ? 'the chain does not show whether the delegate forges elsewhere: the node watches slots of the delegate first'
-        : `${blockText(foreign.height)} was not signed here, and the other node may have missed a slot: the delegate ` +
-          'must leave a second slot unused';
-    return { code: 'FORGING_WAITS_FOR_EMPTY_SLOT', reason, ...until };
-  }
-
-  /**
-   * Whether a delegate without a header must leave slots unused, although the chain gets blocks. There are three cases:
-   * `#doubtNew` was called for it, the delegate has forged blocks, or the delegate had to wait on a young chain. Its wait
-   * can end with the first block after a pause of the network, when another node with the delegate returns, too.
-   */
-  #mustWatchNew(publicKey: PublicKey): boolean {
-    const { chain, journal } = this.#dependencies;
-    const { rules, state } = chain;
-    if (journal.last(publicKey) !== undefined) return false;
-    if (this.#doubted.has(publicKey)) return true;
-    // The search for blocks of the delegate covers only some rounds, and the delegate may have had no slot meanwhile.
-    if ((state.account(addressOf(publicKey))?.producedBlocks ?? 0) > 0) return true;
-    const first = state.header(FIRST_FORGED_HEIGHT);
-    if (!rules.hasFinality || first === undefined || rules.finalizedHeight(state) > GENESIS_HEIGHT) return false;
-    const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
-    const isSpared = this.#needless.has(publicKey, heldSinceS) && !this.#needless.isOnlyForgerByWatermarks();
-    return heldSinceS >= first.timestamp + rules.params.blockTimeS && !isSpared;
-  }
-
-  /** Makes the wait that a block of another node causes. */
-  #elsewhere(height: number | undefined, { watched, tipSlot, slot, until }: Watch): Waiting {
-    const { params } = this.#dependencies.chain.rules;
-    const reason = `${blockText(height)} was not signed here: the delegate must first leave two slots unused`;
-    // The delegate has left a slot unused, but no block came afterwards. If all nodes of a network wait in this way, no
-    // node makes a block, so the node names the option that ends the wait.
-    if (watched > tipSlot && slot - tipSlot > params.activeDelegates) {
-      const remedy =
-        'no block has come for a round: check the peers, and if no other node forges for the delegate, start this node with ' +
-        '--risk-double-forging';
-      return { code: 'FORGING_ELSEWHERE', reason: `${reason}; ${remedy}` };
-    }
-    return { code: 'FORGING_ELSEWHERE', reason, ...until };
-  }
-
-  #handOver(publicKey: PublicKey): HandOver | undefined {
-    const { chain, journal, riskDoubleForging } = this.#dependencies;
-    if (riskDoubleForging) return undefined;
-    const recalled = journal.recalled(publicKey);
-    // The header of a watermark bounds the next header, even if another node has signed since.
-    const known = recalled !== undefined && isOfChain(chain.state, recalled) ? recalled.last : undefined;
-    const last = journal.last(publicKey) ?? known;
-    const foreign = this.#foreignHeader(publicKey);
-    // While the search for headers from other nodes continues, `#watch` returns the reason to wait. This method
-    // therefore returns undefined.
-    if (foreign === 'unknown') return undefined;
-    if (foreign === undefined && !isIncomplete(journal, publicKey)) return undefined;
-    const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
-    const isWaitNeedless = foreign === undefined && this.#needless.has(publicKey, heldSinceS);
-    const sinceS = Math.max(heldSinceS, foreign === undefined ? 0 : foreign.timestamp + 1);
-    const hasMadeAllBlocks = isWaitNeedless && this.#needless.isOnlyForger();
-    // Another node may have signed in the watched slot on a branch that the network has abandoned.
-    const unused = this.#watched.afterHandOver(publicKey);
-    const coveredUntilS = unused === undefined ? 0 : slotStartS(unused.last + 1, chain.rules.params);
-    const request = {
-      ...{ publicKey, sinceS, last, nowS: chain.nowS() },
-      ...{ isWaitNeedless, hasMadeAllBlocks, coveredUntilS },
-    };
-    return chain.rules.handOver(chain.state, chain.tip.header, request);
-  }
-
-  #handOverWaiting(publicKey: PublicKey, { reason, untilS }: { readonly reason: string; readonly untilS?: number }) {
-    const { chain, journal } = this.#dependencies;
-    const isAhead = (journal.heldSinceS(publicKey) ?? 0) > chain.nowS() + chain.rules.params.blockTimeS;
-    const remedy =
-      '; the wait has begun in the future, when the clock of a node was ahead: it begins again in a slot of the delegate in ' +
-      'which the newest block is at most two slots old';
-    const text = isAhead ? `${reason}${remedy}` : reason;
-    return { code: 'FORGING_HAND_OVER' as const, reason: text, ...(untilS === undefined ? {} : { untilS }) };
-  }
-
-  /**
-   * Returns the delegate's newest block on the chain if the delegate signed this block on another node. If the journal
-   * has a header of the delegate, the search goes back to the time of the last header in the journal. A block then
-   * counts only if another node signed it (`isForeign`). If the journal has no header of the
-   * delegate, each block of the delegate counts. The search then covers only the blocks of the last `SEARCHED_ROUNDS`
-   * rounds, and older blocks that earlier searches have read. In generation 3, each new header names the greatest
-   * height that the delegate has signed. The node must therefore know the delegate's newest block.
-   *
-   * @returns undefined if the search found no such block; `unknown` while the search continues
-   */
-  #foreignHeader(publicKey: PublicKey): Newest {
-    const last = this.#dependencies.journal.last(publicKey);
-    const newest = this.#newest.of(publicKey, last?.timestamp ?? Number.POSITIVE_INFINITY);
-    if (newest === undefined || newest === 'unknown' || last === undefined) return newest;
-    return isForeign(newest, last, this.#dependencies.chain.rules) ? newest : undefined;
-  }
-
-  #isForeignOnChain(publicKey: PublicKey): boolean {
-    const foreign = this.#foreignHeader(publicKey);
-    return foreign !== undefined && foreign !== 'unknown';
-  }
-
-  /**
-   * The newest block that another node signed for the delegate since the last header of this node, even if the block was
-   * reverted since. The height is absent if only the journal knows the block.
-   */
-  #newestElsewhere(
-    publicKey: PublicKey,
-  ): { readonly timestamp: number; readonly height?: number } | undefined | 'unknown' {
-    const { journal } = this.#dependencies;
-    const onChain = this.#foreignHeader(publicKey);
-    if (onChain === 'unknown') return onChain;
-    const lastS = journal.last(publicKey)?.timestamp ?? Number.NEGATIVE_INFINITY;
-    const notedS = journal.foreignS(publicKey);
-    const seen = [
-      onChain,
-      this.#watched.elsewhere(publicKey),
-      notedS === undefined ? undefined : { timestamp: notedS },
-    ];
-    return seen
-      .flatMap((block) => (block !== undefined && (block === onChain || block.timestamp > lastS) ? [block] : []))
-      .sort((a, b) => b.timestamp - a.timestamp)[0];
-  }
-
-  #endOfNextTurnS(publicKey: PublicKey): number | undefined {
-    const { chain } = this.#dependencies;
-    const { rules, state, tip } = chain;
-    const forgers = rules.forgers(state, tip.header.height + 1);
-    const slot = chain.currentSlot();
-    const { activeDelegates } = rules.params;
-    for (let ahead = 0; ahead < activeDelegates; ahead += 1) {
-      const isTurn = forgers[(slot + ahead) % activeDelegates] === publicKey;
-      if (isTurn) return slotStartS(slot + ahead + 1, rules.params);
-    }
-    return undefined;
-  }
-}
-
-function blockText(height: number | undefined): string {
-  return height === undefined ? 'a block of the delegate' : `block ${height} of the delegate`;
-}
-
-/**
- * Number N such that any N consecutive slots contain a slot of each active delegate. The order of the delegates changes
- * with each round, so a delegate may have the first slot of one round and the last slot of the next.
- */
-function slotsWithEveryTurn({ activeDelegates }: ChainParams): number {
-  return 2 * activeDelegates - 1;
 }

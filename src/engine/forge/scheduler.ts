@@ -18,12 +18,13 @@ import type { Chain } from '../chain.ts';
 import type { NotReady } from '../disk-watch.ts';
 import type { TransactionPool } from '../pool/pool.ts';
 import { ClockWatch } from './clock-watch.ts';
-import { DoubleForgingGuard, type Waiting } from './double-forging-guard.ts';
+import { DoubleForgingGuard } from './double-forging-guard.ts';
 import { Pause } from './pause.ts';
 import { MissedSlotLog, type ForgingSlot } from './missed-slot-log.ts';
 import { SleptSlots } from './slept-slots.ts';
 import { TipCheck, type TipCheckDependencies } from './tip-check.ts';
 import { WaitUpdates } from './wait-updates.ts';
+import type { Waiting } from './waiting.ts';
 
 /**
  * Maximum time in milliseconds between two checks by the scheduler. If somebody sets the clock, the scheduler notices

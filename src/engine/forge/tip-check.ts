@@ -220,6 +220,13 @@ export class TipCheck {
     return chain.rules.forgers(chain.state, chain.tip.header.height + 1).every(isEnabled);
   }
 
+  /** Whether at least two thirds of the delegates of the present round are enabled on this node. */
+  hasTwoThirds(): boolean {
+    const { chain, isEnabled } = this.#dependencies;
+    const forgers = chain.rules.forgers(chain.state, chain.tip.header.height + 1);
+    return 3 * forgers.filter(isEnabled).length >= 2 * forgers.length;
+  }
+
   #doubt(): TipDoubt | undefined {
     const { peerTips, chain } = this.#dependencies;
     const { tips, fixed, fixedHeard, areExpected } = peerTips(this.#heardSinceMs());

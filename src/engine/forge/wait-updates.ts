@@ -6,6 +6,7 @@
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { Block, PublicKey } from '../../protocol/types.ts';
 import type { DoubleForgingGuard } from './double-forging-guard.ts';
+import type { ForeignBlock } from './waits.ts';
 
 const FIRST_FORGED_HEIGHT = 2;
 
@@ -25,16 +26,17 @@ export class WaitUpdates {
    * If the write fails, `Waits` repeats it before the next decision about the delegate. If the process ends before, the
    * next start finds the block on the chain, unless a reorganisation has removed it.
    */
-  noteForeign(blocks: readonly Block[]): void {
+  noteForeign(blocks: readonly ForeignBlock[]): void {
     for (const block of blocks) this.#noteForeign(block);
   }
 
-  #noteForeign(block: Block): void {
+  #noteForeign(block: ForeignBlock): void {
     const enabled = Array.from(this.#enabled());
     // A write can fail only for a block of another node.
     let isForeign = true;
     tryTo(() => (isForeign = this.#guard.waits.noteForeign(block)));
-    if (isForeign && enabled.includes(block.generatorPublicKey)) this.#guard.noteElsewhere(block, enabled);
+    if (!enabled.includes(block.generatorPublicKey)) this.#guard.noteOther(block);
+    else if (isForeign) this.#guard.noteElsewhere(block, enabled);
   }
 
   /** Call after this node has signed a block. */

@@ -114,11 +114,11 @@ export class Waits {
   /**
    * Notes a block that was added to the chain and that this node did not forge. If another node signed the block for a
    * delegate of the journal, the record of the delegate is incomplete from now on, even if the block is reverted. A new
-   * header that does not name the height of the block would contradict it. In generation 2, a header names no height, and
-   * the method only returns the result. If the write fails, `noteAgain` repeats it.
+   * header that does not name the height of the block would contradict it. In generation 2, a header names no height, but a
+   * node must remember the block after a restart. If the write fails, `noteAgain` repeats it.
    *
-   * @returns whether another node, or another data folder of this machine, signed the block. In generation 3, the result is
-   *   false for a delegate that was never enabled on this node
+   * @returns whether another node, or another data folder of this machine, signed the block. The result is false for a
+   *   delegate that was never enabled on this node
    */
   noteForeign(block: ForeignBlock): boolean {
     const { chain, journal, riskDoubleForging, tipCheck } = this.#dependencies;
@@ -126,7 +126,6 @@ export class Waits {
     const { generatorPublicKey, timestamp } = block;
     const heldSinceS = journal.heldSinceS(generatorPublicKey);
     const last = journal.last(generatorPublicKey);
-    if (!chain.rules.hasFinality) return last === undefined || isForeign(block, last, chain.rules);
     if (last === undefined && heldSinceS === undefined) return false;
     // Without a header in the journal, the node would later take the header of the watermark for the last one.
     const recalled = last === undefined ? journal.recalled(generatorPublicKey)?.last : undefined;

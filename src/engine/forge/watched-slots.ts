@@ -1,9 +1,9 @@
 /**
  * Stores the slots that delegates of this node left unused because another node may sign for them. The node watches
- * whether another node signs a block of the delegate in such a slot. `DoubleForgingGuard` decides about the signatures.
+ * whether another node signs a block of the delegate in such a slot. `SlotWatch` decides about the signatures.
  */
 
-import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
+import type { PublicKey } from '../../protocol/types.ts';
 
 /**
  * The slots that a delegate left unused after its hand-over. The order of the delegates changes with each round, so two
@@ -22,8 +22,6 @@ export interface UnusedSlots {
 /** Maximum number of unused slots that `WatchedSlots` stores for each delegate. */
 const SLOTS_MAX = 4;
 
-export type SeenBlock = Pick<BlockHeader, 'height' | 'timestamp'>;
-
 /** A slot that a delegate left unused, and the id of the block that was in the delegate's watermark in this slot. */
 interface WatchedRecall {
   readonly slot: number;
@@ -35,8 +33,6 @@ export class WatchedSlots {
   readonly #slots = new Map<PublicKey, readonly number[]>();
   readonly #afterHandOver = new Map<PublicKey, UnusedSlots>();
   readonly #recalls = new Map<PublicKey, WatchedRecall>();
-  /** For each delegate, the newest block that another node signed for it, even if the block was reverted since. */
-  readonly #elsewhere = new Map<PublicKey, SeenBlock>();
 
   /** Notes a slot that the delegate leaves unused. The same slot may be noted many times. */
   note(publicKey: PublicKey, slot: number): void {
@@ -59,24 +55,12 @@ export class WatchedSlots {
     else this.#afterHandOver.set(publicKey, { ...known, last: slot });
   }
 
-  /**
-   * Notes a block that another node signed for the delegate. The slots that the delegate left unused up to the block do not
-   * count any more.
-   *
-   * @param slot the slot of the block
-   */
-  noteElsewhere(publicKey: PublicKey, block: SeenBlock, slot: number): void {
-    const known = this.#elsewhere.get(publicKey);
-    if (known === undefined || known.timestamp < block.timestamp) this.#elsewhere.set(publicKey, block);
+  /** Call after a block of another node for the delegate. The slots that the delegate left unused up to `slot` do not count. */
+  forgetUpTo(publicKey: PublicKey, slot: number): void {
     const later = (this.#slots.get(publicKey) ?? []).filter((each) => each > slot);
     this.#slots.set(publicKey, later);
     const unused = this.#afterHandOver.get(publicKey);
     if (unused !== undefined && unused.first <= slot) this.#afterHandOver.delete(publicKey);
-  }
-
-  /** The newest block of `noteElsewhere`; undefined if there is none. */
-  elsewhere(publicKey: PublicKey): SeenBlock | undefined {
-    return this.#elsewhere.get(publicKey);
   }
 
   /** Notes a slot that the delegate leaves unused while its watermark has the block with the given id. */

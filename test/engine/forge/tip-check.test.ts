@@ -146,6 +146,27 @@ test('a node has all delegates if those of the round of the next block are enabl
   t.true(tipCheck.hasAllDelegates());
 });
 
+test('a node has two thirds of the delegates by the round of the next block', (t) => {
+  const { rules, state, tip } = new ChainMaker();
+  for (const [forgers, isExpected] of [
+    [['a', 'b', 'c'], true],
+    [['a', 'c', 'd'], false],
+    [['a', 'b', 'c', 'd'], false],
+  ] as const) {
+    const tipCheck = new TipCheck({
+      chain: {
+        rules: { ...rules, forgers: (_state, height) => (height === tip.height + 1 ? forgers : ['a']) },
+        ...{ state, tip: { header: tip }, listen: () => undefined, nowS: () => 0, currentSlot: () => 0 },
+      },
+      journal: NO_JOURNAL,
+      clock: { nowMs: () => 0 },
+      isEnabled: (key) => key === 'a' || key === 'b',
+      peerTips: () => NOBODY,
+    });
+    t.is(tipCheck.hasTwoThirds(), isExpected, `${forgers}`);
+  }
+});
+
 test('before the first block, connections from before a stall do not count at first', (t) => {
   const sinceMs: number[] = [];
   const { tipCheck, pass } = node(NOBODY, 0, (since) => sinceMs.push(since));

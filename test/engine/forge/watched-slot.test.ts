@@ -9,6 +9,7 @@ import type { BlockHeader } from '../../../src/protocol/types.ts';
 import { chainStoreOver } from '../../../src/store/chain/open.ts';
 import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
 import { ProtocolError } from '../../../src/primitives/errors.ts';
+import { WaitUpdates } from '../../../src/engine/forge/wait-updates.ts';
 import { slotAt } from '../../../src/protocol/slots.ts';
 import { ChainMaker, makeNetwork, publicKeyOf } from '../../support/chain-maker.ts';
 import { chainUntil, OWN, ownerOf, rulesOf, signedHeaderOf } from '../../sim/records/header-chain.ts';
@@ -26,6 +27,7 @@ const SURE_TIP = {
   doubt: () => undefined,
   doubtBeforeFirstBlock: () => undefined,
   hasAllDelegates: () => false,
+  hasTwoThirds: () => true,
   isTipSurelyNewest: () => true,
 };
 /** The watermark of a delegate whose last header is on the chain of the test. */
@@ -72,6 +74,7 @@ function setUp(generation: 2 | 3, isRecalled: boolean) {
       doubt: () => undefined,
       doubtBeforeFirstBlock: () => undefined,
       hasAllDelegates: () => false,
+      hasTwoThirds: () => true,
       isTipSurelyNewest: () => false,
     },
     riskDoubleForging: false,
@@ -220,7 +223,7 @@ for (const generation of [2, 3] as const) {
 
 for (const generation of [2, 3] as const) {
   /** A guard of a delegate for which a third node has signed the newest block, and a journal that stores the waits. */
-  const guardAfterForeign = (isCopy: boolean, hasLast = true) => {
+  const guardAfterForeign = (isCopy: boolean, hasLast = true, hasTwoThirds = true) => {
     const { maker, rules, params, store, first } = chainOfTwo(generation);
     const held: (readonly [sinceS: number, isCopy: boolean | undefined])[] = isCopy
       ? [[first.timestamp + 1, true]]
@@ -246,7 +249,7 @@ for (const generation of [2, 3] as const) {
           if (foreignS !== undefined) noted.push(foreignS);
         },
       },
-      tipCheck: SURE_TIP,
+      tipCheck: { ...SURE_TIP, hasTwoThirds: () => hasTwoThirds },
       riskDoubleForging: false,
     });
     const publicKey = first.generatorPublicKey;
@@ -288,6 +291,24 @@ for (const generation of [2, 3] as const) {
     t.is(codesIn(404)[1], 'granted');
   });
 
+  test(`generation ${generation}: the blocks of a node without two thirds of the delegates do not show that it hears the others`, (t) => {
+    const { guard, publicKey, slot, forge, params } = guardAfterForeign(false, true, false);
+    const codeIn = (ahead: number): string => codeOf(guard.clearance(publicKey, slot + ahead));
+    const hear = (ahead: number): void => guard.noteOther({ timestamp: (slot + ahead) * params.blockTimeS });
+    for (const ahead of [0, 101, 202]) {
+      t.is(codeIn(ahead), 'FORGING_ELSEWHERE');
+      forge(101);
+    }
+    t.regex(guard.waiting(publicKey)?.reason ?? '', /no block of another node has come for a round/);
+    hear(203);
+    hear(2);
+    t.is(codeIn(303), 'FORGING_WAITS_FOR_EMPTY_SLOT');
+    forge(101);
+    t.is(codeIn(404), 'FORGING_WAITS_FOR_EMPTY_SLOT', 'no block of another node came after the last unused slot');
+    hear(405);
+    t.is(codeIn(505), 'granted');
+  });
+
   test(`generation ${generation}: the hand-over begins with the end of the slot that a delegate leaves to another node`, (t) => {
     for (const isCopy of [false, true]) {
       const { guard, publicKey, slot, held, params } = guardAfterForeign(isCopy);
@@ -312,11 +333,45 @@ for (const generation of [2, 3] as const) {
       // The clock is behind the block, and the second copy of the block changes nothing.
       for (const _ of [1, 2]) guard.waits.noteForeign({ ...block, generatorPublicKey });
       const sinceS = Math.max(nowS, block.timestamp + 1);
-      t.deepEqual(held, isNoted && generation === 3 ? [[sinceS, false]] : []);
-      t.deepEqual(noted, isNoted && generation === 3 ? [block.timestamp] : []);
+      // In generation 2, a block that is older than our last header is ours.
+      const isExpected = isNoted && (generation === 3 || block.timestamp >= last.timestamp);
+      t.deepEqual(held, isExpected ? [[sinceS, false]] : []);
+      t.deepEqual(noted, isExpected ? [block.timestamp] : []);
     }
   });
 }
+
+for (const generation of [2, 3] as const)
+  test(`generation ${generation}: a reverted block of another node is known after a restart, also if its delegate was disabled`, (t) => {
+    const { rules, params, store, first } = chainOfTwo(generation);
+    const tip = { header: { ...first, id: 'own', timestamp: first.timestamp + 1000 } };
+    const publicKey = first.generatorPublicKey;
+    const own = { ...last, blockId: first.id, height: 2, timestamp: first.timestamp };
+    const slot = slotAt(tip.header.timestamp, params) + 1;
+    const stored: { heldSinceS?: number; foreignS?: number } = {};
+    const startGuard = () =>
+      new DoubleForgingGuard({
+        chain: {
+          ...{ rules: afterHandOver(rules), state: store, tip },
+          ...{ currentSlot: () => slot, nowS: () => slot * params.blockTimeS },
+        },
+        journal: {
+          ...NO_JOURNAL,
+          last: () => own,
+          heldSinceS: () => stored.heldSinceS,
+          foreignS: () => stored.foreignS,
+          hold: (_publicKey, heldSinceS, _isCopy, foreignS) =>
+            void Object.assign(stored, { heldSinceS }, foreignS === undefined ? {} : { foreignS }),
+        },
+        tipCheck: SURE_TIP,
+        riskDoubleForging: false,
+      });
+    t.is(codeOf(startGuard().clearance(publicKey, slot)), 'granted');
+    const block = { id: 'reverted', height: 3, generatorPublicKey: publicKey, timestamp: first.timestamp + 500 };
+    new WaitUpdates(startGuard(), () => []).noteForeign([block]);
+    t.is(stored.foreignS, block.timestamp);
+    t.is(codeOf(startGuard().clearance(publicKey, slot)), 'FORGING_ELSEWHERE');
+  });
 
 /** The height that the header of a granted slot names as that of the previous header; undefined if the slot was refused. */
 function namedBy(clearance: Clearance): number | undefined {
@@ -387,7 +442,7 @@ function guardWithWaits(generation: 2 | 3 = 3) {
       adopt: () => void held.push([0, false]),
     },
     tipCheck: {
-      ...{ doubt: () => now.doubt, doubtBeforeFirstBlock: () => now.doubtBefore, hasAllDelegates: () => false },
+      ...{ doubt: () => now.doubt, doubtBeforeFirstBlock: () => now.doubtBefore, hasTwoThirds: () => true },
       ...{ isTipSurelyNewest: () => now.isTipNewest, hasAllDelegates: () => now.isTipNewest },
     },
     riskDoubleForging: false,
@@ -505,6 +560,7 @@ test('a delegate that was enabled before its first possible slot does not wait',
       doubt: () => undefined,
       doubtBeforeFirstBlock: () => undefined,
       hasAllDelegates: () => node.hasAll,
+      hasTwoThirds: () => true,
       isTipSurelyNewest: () => true,
     },
     riskDoubleForging: false,
@@ -901,6 +957,7 @@ test('on the genesis block, a watermark with a header makes the delegate wait fo
         doubt: doubtOf(tipDoubt),
         doubtBeforeFirstBlock: doubtOf(beginningDoubt),
         hasAllDelegates: () => false,
+        hasTwoThirds: () => true,
         isTipSurelyNewest: () => true,
       },
       riskDoubleForging: false,
@@ -1016,6 +1073,7 @@ test('with riskDoubleForging, a header also follows the blocks of its delegate o
         doubt: () => undefined,
         doubtBeforeFirstBlock: () => undefined,
         hasAllDelegates: () => false,
+        hasTwoThirds: () => true,
         isTipSurelyNewest: () => false,
       },
       riskDoubleForging: true,
@@ -1062,6 +1120,7 @@ test('a delegate whose network makes no more blocks is told how to end its wait'
       doubt: () => undefined,
       doubtBeforeFirstBlock: () => undefined,
       hasAllDelegates: () => false,
+      hasTwoThirds: () => true,
       isTipSurelyNewest: () => false,
     },
     riskDoubleForging: false,
@@ -1072,6 +1131,6 @@ test('a delegate whose network makes no more blocks is told how to end its wait'
   t.not(first?.untilS, undefined);
   slot = tipSlot + params.activeDelegates + 1;
   const later = guard.waiting(publicKey);
-  t.regex(later?.reason ?? '', /; no block has come for a round: .*--risk-double-forging$/);
+  t.regex(later?.reason ?? '', /; no block of another node has come for a round: .*--risk-double-forging$/);
   t.is(later?.untilS, undefined);
 });

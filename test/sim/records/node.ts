@@ -7,6 +7,7 @@
 import { DoubleForgingGuard } from '../../../src/engine/forge/double-forging-guard.ts';
 import { createSigningJournal } from '../../../src/engine/forge/signing-journal.ts';
 import { TipCheck } from '../../../src/engine/forge/tip-check.ts';
+import { WaitUpdates } from '../../../src/engine/forge/wait-updates.ts';
 import type { ChainListener } from '../../../src/engine/chain-listeners.ts';
 import { openJournal, type JournalFile } from '../../../src/node/journal-file.ts';
 import { WatermarkFiles } from '../../../src/node/watermark-files.ts';
@@ -49,6 +50,7 @@ export class ModelNode {
   readonly #journal: SigningJournal;
   readonly #guard: DoubleForgingGuard;
   readonly #tipCheck: TipCheck;
+  readonly #waitUpdates: WaitUpdates;
   readonly #listeners: ChainListener[] = [];
   #connectedMs = Infinity;
   #peerTip: AnnouncedTip | undefined;
@@ -107,6 +109,7 @@ export class ModelNode {
       tipCheck: this.#tipCheck,
       riskDoubleForging: false,
     });
+    this.#waitUpdates = new WaitUpdates(this.#guard, () => [OWN]);
     this.#guard.hold(OWN);
   }
 
@@ -127,8 +130,7 @@ export class ModelNode {
     if (network.tip.id === this.chain.tip.id || !rules.prefersTip(network.tip, this.chain.tip)) return;
     const added = network.headersBeyond(this.chain);
     this.chain = network;
-    // As the scheduler of a real node does.
-    for (const header of added) this.#guard.waits.noteForeign(header);
+    this.#waitUpdates.noteForeign(added);
     for (const { applied } of this.#listeners) applied?.([network.tip as Block], 'synced');
   }
 

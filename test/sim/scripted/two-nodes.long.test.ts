@@ -151,3 +151,29 @@ for (const generation of [2, 3] as const)
       t.deepEqual(contradictions(world), []);
       await world.close();
     });
+
+for (const generation of [2, 3] as const)
+  test(`generation ${generation}: a node that waits, and has lost the other node, does not take over because of its own blocks`, async (t) => {
+    const [delegates, shared] = [21, 4];
+    const world = worldOf(generation, {
+      nodes: 4,
+      network: { ...networkOf(generation), delegates, activeDelegates: delegates },
+      // Node 2 has the delegates of node 0, too, and further ones. Node 3 has none.
+      forgersOf: (node, all) =>
+        [all.slice(0, shared), all.slice(shared, 12), [...all.slice(0, shared), ...all.slice(12)], []][node] ?? [],
+    });
+    for (const node of [1, 3, 0]) await world.node(node).start();
+    await slots(world, 4 * delegates);
+    await world.node(2).start();
+    await slots(world, 8 * delegates);
+    const before = [0, 2].map((node) => world.node(node).journal.signed.length);
+    world.partition([
+      [0, 1],
+      [2, 3],
+    ]);
+    await slots(world, 6 * delegates);
+    const signed = [0, 2].map((node) => world.node(node).journal.signed.length);
+    t.true(signed.every((count, index) => count > (before[index] ?? 0)));
+    t.deepEqual(contradictions(world), []);
+    await world.close();
+  });

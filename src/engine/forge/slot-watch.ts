@@ -1,0 +1,227 @@
+/**
+ * Decides how many slots a delegate must leave unused before it signs on this node. In such a slot, a block of another
+ * node would show that the other node still signs for the delegate (decision 4, rule 1).
+ *
+ * If another node has signed for the delegate, this node assumes that the other node continues. The assumption ends when
+ * two slots of the delegate, at least a round apart, have passed without a block. In a generation with finality, the
+ * delegate also waits until its hand-over has ended (`HandOvers`), and the second of these slots comes after this wait.
+ */
+
+import { addressOf } from '../../crypto/keys.ts';
+import type { SigningJournal } from '../../ports/journal.ts';
+import type { ChainParams } from '../../protocol/params.ts';
+import { slotAt, slotStartS } from '../../protocol/slots.ts';
+import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
+import type { Chain } from '../chain.ts';
+import type { ForeignBlocks, NotedBlock } from './foreign-blocks.ts';
+import type { HandOvers } from './hand-overs.ts';
+import type { NeedlessWaits } from './needless-waits.ts';
+import type { TipCheck } from './tip-check.ts';
+import { SEARCHING, type Waiting } from './waiting.ts';
+import { isIncomplete, type ForeignBlock } from './waits.ts';
+import type { WatchedSlots } from './watched-slots.ts';
+
+export interface SlotWatchDependencies {
+  readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'currentSlot'>;
+  readonly journal: SigningJournal;
+  readonly tipCheck: Pick<TipCheck, 'isTipSurelyNewest' | 'hasTwoThirds'>;
+  readonly foreignBlocks: ForeignBlocks;
+  readonly handOvers: Pick<HandOvers, 'of'>;
+  readonly needless: Pick<NeedlessWaits, 'has' | 'isOnlyForgerByWatermarks'>;
+  readonly watched: WatchedSlots;
+}
+
+const GENESIS_HEIGHT = 1;
+const FIRST_FORGED_HEIGHT = 2;
+
+export class SlotWatch {
+  readonly #dependencies: SlotWatchDependencies;
+  /** The delegates that left or must leave slots unused because of `doubtNew`. */
+  readonly #doubted = new Set<PublicKey>();
+  /** Slot of the newest block that `noteOther` was called with; negative infinity if there is none. */
+  #newestOtherSlot = Number.NEGATIVE_INFINITY;
+
+  constructor(dependencies: SlotWatchDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Call after the chain has got a block that another node signed for a delegate that is not enabled on this node. */
+  noteOther({ timestamp }: Pick<BlockHeader, 'timestamp'>): void {
+    const slot = slotAt(timestamp, this.#dependencies.chain.rules.params);
+    this.#newestOtherSlot = Math.max(this.#newestOtherSlot, slot);
+  }
+
+  /** See `DoubleForgingGuard.noteElsewhere`. */
+  noteElsewhere({ generatorPublicKey, height, timestamp }: ForeignBlock, enabled: readonly PublicKey[]): void {
+    const { chain, foreignBlocks, watched } = this.#dependencies;
+    foreignBlocks.note(generatorPublicKey, { height, timestamp });
+    watched.forgetUpTo(generatorPublicKey, slotAt(timestamp, chain.rules.params));
+    this.#doubtNew(enabled);
+  }
+
+  /**
+   * Looks for blocks of `noteElsewhere` that the chain got before the start of this process, or before a delegate was
+   * enabled.
+   */
+  refresh(enabled: readonly PublicKey[]): void {
+    const { foreignBlocks } = this.#dependencies;
+    if (enabled.some((publicKey) => foreignBlocks.isOnChain(publicKey))) this.#doubtNew(enabled);
+  }
+
+  /**
+   * Notes that another node may have all enabled delegates, because it signs for one of them. Those without a header first
+   * leave slots unused, in which a block of the other node would show it. The rule applies once to each delegate, so a
+   * delegate that is enabled twice by mistake does not stop the others.
+   */
+  #doubtNew(enabled: readonly PublicKey[]): void {
+    const { journal, watched } = this.#dependencies;
+    for (const publicKey of enabled) {
+      if (this.#doubted.has(publicKey) || journal.last(publicKey) !== undefined) continue;
+      this.#doubted.add(publicKey);
+      watched.forgetUnused(publicKey);
+    }
+  }
+
+  /**
+   * Returns the reason why the delegate must leave the slot unused. Returns undefined if it need not. The result is also
+   * undefined while the hand-over of the delegate continues, because `HandOvers.waiting` then has the reason.
+   *
+   * @param slot the slot of the block that the delegate would sign, or the current slot
+   */
+  waiting(publicKey: PublicKey, slot: number): Waiting | undefined {
+    const { chain, journal, tipCheck, foreignBlocks, handOvers, watched } = this.#dependencies;
+    const { params } = chain.rules;
+    const tipSlot = slotAt(chain.tip.header.timestamp, params);
+    const foreign = foreignBlocks.newest(publicKey);
+    if (foreign === 'unknown') return SEARCHING;
+    const untilS = this.endOfNextTurnS(publicKey);
+    const until = untilS === undefined ? {} : { untilS };
+    // A block of this slot or of a later one shows that this node gets the blocks of the network.
+    const shownSlot = foreign === undefined ? tipSlot : this.#networkSlot(tipSlot);
+    const foreignSlot = foreign === undefined ? Number.NEGATIVE_INFINITY : slotAt(foreign.timestamp, params);
+    const firstUnused = watched.firstBetween(publicKey, foreignSlot, shownSlot);
+    if (foreign !== undefined && firstUnused === undefined) return this.#elsewhere(publicKey, foreign, slot, until);
+    const isComplete = foreign === undefined && !isIncomplete(journal, publicKey);
+    if (isComplete) return undefined;
+    const needed = this.#slotsToLeaveUnused(publicKey, foreign !== undefined);
+    if (needed > 0) {
+      const { last, count } = watched.afterHandOver(publicKey) ?? { last: Number.NEGATIVE_INFINITY, count: 0 };
+      const isStanding = slot - tipSlot > params.activeDelegates;
+      const isShown = shownSlot > last || (foreign === undefined && isStanding);
+      // An old watch proves nothing about the present.
+      if (count >= needed && slot > last && slot - last <= slotsWithEveryTurn(params) && isShown) return undefined;
+      if (handOvers.of(publicKey)?.ready === false) return undefined;
+      // One restart of the other node can cover two slots that are less than a round apart.
+      const isClose = firstUnused !== undefined && slot - firstUnused < params.activeDelegates;
+      if (foreign !== undefined && (isClose || isStanding)) return this.#elsewhere(publicKey, foreign, slot, until);
+      return waitForEmptySlot(foreign, needed - count > 1 ? {} : until);
+    }
+    const last = watched.last(publicKey);
+    if (slot > last && slot - last <= slotsWithEveryTurn(params)) return undefined;
+    // Otherwise, the chain shows recent signatures of other nodes, except in two cases: the chain has only the genesis
+    // block, or the chain has got no block for more than `activeDelegates` slots. In these cases, the node must watch one
+    // slot of the delegate. The node need not watch if it is certain that no delegate has signed above the tip
+    // (`isTipSurelyNewest`).
+    const hasBegun = chain.tip.header.height > GENESIS_HEIGHT;
+    const isBlind = !hasBegun || chain.currentSlot() - tipSlot > params.activeDelegates;
+    return isBlind && !tipCheck.isTipSurelyNewest() ? waitForEmptySlot(undefined, until) : undefined;
+  }
+
+  /**
+   * The newest slot with a block that shows that this node gets the blocks of the network. If the node has two thirds of
+   * the delegates, the other nodes are too few to be the network, so each block counts. Otherwise, a block of the node
+   * itself proves nothing: two nodes that have lost each other both make blocks.
+   */
+  #networkSlot(tipSlot: number): number {
+    return this.#dependencies.tipCheck.hasTwoThirds() ? tipSlot : this.#newestOtherSlot;
+  }
+
+  /**
+   * Number of slots that the delegate must leave unused after its hand-over, although the chain gets blocks. No knowledge
+   * of earlier slots replaces this watch. One unused slot is not enough, because the other node may have been off for
+   * this slot alone, for example because of a restart.
+   *
+   * @param hasForeign whether another node has signed since the last header of this one. The delegate has then left a first
+   *   slot unused before its hand-over. The age of the block is no reason to leave none: the other node may have been off for
+   *   two slots that are close, or the delegate may have had no slot
+   */
+  #slotsToLeaveUnused(publicKey: PublicKey, hasForeign: boolean): number {
+    const own = hasForeign ? 1 : this.#mustWatchNew(publicKey) ? 2 : 0;
+    // If the journal is a copy, the original may be in use, and its next header is that of the coming slot. A node with
+    // the original leaves as many slots unused as the others (`own`), so the copy must leave two more.
+    return this.#dependencies.journal.isCopyFor(publicKey) ? own + 2 : own;
+  }
+
+  /**
+   * Whether a delegate without a header must leave slots unused, although the chain gets blocks. There are three cases:
+   * `#doubtNew` was called for it, the delegate has forged blocks, or the delegate had to wait on a young chain. Its wait
+   * can end with the first block after a pause of the network, when another node with the delegate returns, too.
+   */
+  #mustWatchNew(publicKey: PublicKey): boolean {
+    const { chain, journal, needless } = this.#dependencies;
+    const { rules, state } = chain;
+    if (journal.last(publicKey) !== undefined) return false;
+    if (this.#doubted.has(publicKey)) return true;
+    // The search for blocks of the delegate covers only some rounds, and the delegate may have had no slot meanwhile.
+    if ((state.account(addressOf(publicKey))?.producedBlocks ?? 0) > 0) return true;
+    const first = state.header(FIRST_FORGED_HEIGHT);
+    if (!rules.hasFinality || first === undefined || rules.finalizedHeight(state) > GENESIS_HEIGHT) return false;
+    const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
+    const isSpared = needless.has(publicKey, heldSinceS) && !needless.isOnlyForgerByWatermarks();
+    return heldSinceS >= first.timestamp + rules.params.blockTimeS && !isSpared;
+  }
+
+  /** Makes the wait that a block of another node causes. */
+  #elsewhere(publicKey: PublicKey, { height }: NotedBlock, slot: number, until: Pick<Waiting, 'untilS'>): Waiting {
+    const { chain, watched } = this.#dependencies;
+    const { params } = chain.rules;
+    const shownSlot = this.#networkSlot(slotAt(chain.tip.header.timestamp, params));
+    const reason = `${blockText(height)} was not signed here: the delegate must first leave two slots unused`;
+    // The delegate has left a slot unused, but no block came afterwards. If all nodes of a network wait in this way, no
+    // node makes a block, so the node names the option that ends the wait.
+    const last = watched.last(publicKey);
+    if (last > shownSlot && slot - shownSlot > params.activeDelegates) {
+      const remedy =
+        'no block of another node has come for a round: check the peers, and if no other node forges for the delegate, ' +
+        'start this node with --risk-double-forging';
+      return { code: 'FORGING_ELSEWHERE', reason: `${reason}; ${remedy}` };
+    }
+    return { code: 'FORGING_ELSEWHERE', reason, ...until };
+  }
+
+  /** End of the next slot of the delegate, in whole seconds of chain time; undefined if the delegate is not active. */
+  endOfNextTurnS(publicKey: PublicKey): number | undefined {
+    const { chain } = this.#dependencies;
+    const { rules, state, tip } = chain;
+    const forgers = rules.forgers(state, tip.header.height + 1);
+    const slot = chain.currentSlot();
+    const { activeDelegates } = rules.params;
+    for (let ahead = 0; ahead < activeDelegates; ahead += 1) {
+      const isTurn = forgers[(slot + ahead) % activeDelegates] === publicKey;
+      if (isTurn) return slotStartS(slot + ahead + 1, rules.params);
+    }
+    return undefined;
+  }
+}
+
+/** @param foreign the newest block that another node signed for the delegate, if there is one */
+function waitForEmptySlot(foreign: NotedBlock | undefined, until: Pick<Waiting, 'untilS'>): Waiting {
+  const reason =
+    foreign === undefined
+      ? 'the chain does not show whether the delegate forges elsewhere: the node watches slots of the delegate first'
+      : `${blockText(foreign.height)} was not signed here, and the other node may have missed a slot: the delegate ` +
+        'must leave a second slot unused';
+  return { code: 'FORGING_WAITS_FOR_EMPTY_SLOT', reason, ...until };
+}
+
+function blockText(height: number | undefined): string {
+  return height === undefined ? 'a block of the delegate' : `block ${height} of the delegate`;
+}
+
+/**
+ * Number N such that any N consecutive slots contain a slot of each active delegate. The order of the delegates changes
+ * with each round, so a delegate may have the first slot of one round and the last slot of the next.
+ */
+function slotsWithEveryTurn({ activeDelegates }: ChainParams): number {
+  return 2 * activeDelegates - 1;
+}
