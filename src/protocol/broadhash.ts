@@ -12,11 +12,12 @@ import type { BlockId } from './types.ts';
 export const BROADHASH_BLOCKS = 5;
 
 /**
- * Broadhash of a chain, hexadecimal: SHA-256 of the decimal ids of its highest five blocks, highest first, without
- * separators. If the chain has only the genesis block, the broadhash is the nethash.
+ * Computes the broadhash of a chain, as hexadecimal text: the SHA-256 hash of the decimal ids of the highest five
+ * blocks. The ids begin with the id of the highest block, and are joined without separators. If the chain has only the
+ * genesis block, the broadhash is the nethash.
  *
- * @param latestIds ids of the highest five blocks, or of all blocks of a shorter chain, highest first; further ids are
- *   ignored
+ * @param latestIds ids of the highest five blocks, or of all blocks if the chain is shorter. The id of the highest
+ *   block comes first. The function ignores further ids
  */
 export function broadhashOf(latestIds: readonly BlockId[], params: Pick<ChainParams, 'nethash'>): string {
   if (latestIds.length <= 1) return params.nethash;

@@ -1,7 +1,7 @@
 /**
  * Builds the genesis block of a new network. The same `GenesisRequest` always gives the same block. No node verifies
- * the signatures of a genesis block. The signatures of its transactions do not cover the network identifier, because
- * the network identifier depends on these signatures through the payload hash.
+ * the signatures of a genesis block. The network identifier depends on the payload hash, and the payload hash depends
+ * on the signatures of the transactions. These signatures can therefore not cover the network identifier.
  */
 
 import type { Ed25519 } from '../crypto/ed25519.ts';

@@ -12,14 +12,14 @@ export type Generation = 2 | 3;
  * parameter `activeDelegates` of the network instead of this constant.
  */
 export const ACTIVE_DELEGATES = 101;
-/** Maximum number of bytes that a block header may state as the length of the payload. */
+/** Maximum value that a block header is allowed to state as the length of the payload, in bytes. */
 export const PAYLOAD_BYTES_MAX = 1_048_576;
 /** Maximum number of delegates for which one account can vote at the same time. */
 export const VOTES_PER_ACCOUNT_MAX = 101;
 /** The supply, in beddows, that the genesis block pays out. */
 export const GENESIS_SUPPLY = 10_000_000_000_000_000n;
 
-/** Fees in beddows. A type that both generations have costs the same fee in both. */
+/** Fees in beddows. If a transaction type exists in both generations, its fee is the same in both. */
 export const FEES = {
   transfer: 10_000_000n,
   secondSignature: 500_000_000n,
@@ -71,15 +71,19 @@ export interface Exceptions {
    * the block version of the network's generation.
    */
   readonly blockVersions: ReadonlyMap<number, HeightRange>;
-  /** For a round, the factors and the bonus (in beddows) that change the rewards and the total fee of the round. */
+  /**
+   * For each listed round, contains the factors that multiply the rewards and the total fee of the round, and the bonus
+   * (in beddows) that is added to the total fee.
+   */
   readonly rounds: ReadonlyMap<
     number,
     { readonly rewardsFactor: number; readonly feesFactor: number; readonly feesBonus: bigint }
   >;
   readonly ignoreDelegateListCacheForRounds: ReadonlySet<number>;
   /**
-   * For each group of old transaction types, the height from which blocks may no longer contain these types; 0 if only
-   * the genesis block may contain them. Generation 2 ignores `disableV1Transactions`.
+   * For each group of old transaction types, contains the first height at which blocks must not contain these types any
+   * more. The height is 0 if only the genesis block is allowed to contain these types. Generation 2 ignores
+   * `disableV1Transactions`.
    */
   readonly precedent: {
     readonly disableDappTransfer: number;

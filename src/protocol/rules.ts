@@ -33,8 +33,8 @@ export interface Rules {
   /**
    * Makes the checks that need no state and that the parser of the transaction does not make. The checks cover the
    * primary signature (the signature of the sender's first key), and whether a block with the height, version and
-   * timestamp in `context` may contain this type of transaction. In generation 2, the checks also cover the id and the
-   * fee that the transaction states.
+   * timestamp in `context` is allowed to contain this type of transaction. In generation 2, the checks also cover the
+   * id and the fee that the transaction states.
    *
    * @param context height, version and timestamp of the block; for a transaction of the pool, height, version and
    *   timestamp of the tip. A field is undefined if the same check in lisk-sdk does not get the field. If the height
@@ -47,8 +47,8 @@ export interface Rules {
   ): readonly TransactionError[];
 
   /**
-   * Returns a list with one error if a block with the height, version and timestamp in `context` may not contain this
-   * type of transaction. Otherwise, returns an empty list.
+   * Returns a list with one error if a block with the height, version and timestamp in `context` is not allowed to
+   * contain this type of transaction. Returns an empty list if the block is allowed to contain this type.
    */
   typeErrors(transaction: Transaction, context: TransactionContext): readonly TransactionError[];
 
@@ -67,8 +67,8 @@ export interface Rules {
    * signature cache then has the results of the checks, and the verification tries the right member's key first. No
    * verdict on the transaction depends on the search.
    *
-   * @param state the state from which the search takes the keys, usually the state at the tip. Other blocks may come
-   *   between the tip and the block of the transaction
+   * @param state the state from which the search takes the keys, usually the state at the tip. The block that will
+   *   contain the transaction need not be the next block after the tip
    * @returns undefined if the transaction has only its primary signature
    */
   signatureSearch(state: StateReader, transaction: Transaction): SignatureSearch | undefined;
@@ -92,12 +92,12 @@ export interface Rules {
    * Applies the transactions of a batch, one after another, to a copy of `state`. Returns a verdict for each
    * transaction. A failing or pending transaction does not change the copy. A transaction also fails if the chain
    * already has this transaction, or if `poolFault` returns an error for the transaction. In generation 2, a
-   * transaction fails also if `forgingFault` returns an error.
+   * transaction also fails if `forgingFault` (`gen2/transactions.ts`) returns an error.
    *
    * If a sender has several transactions in the batch, the balance that the sender had before the batch limits the
    * total of the amounts and fees of these transactions. Transactions that the chain already has do not count in this
-   * total. A transaction that would exceed the limit fails, and does not count either. A transaction that is pending,
-   * or that fails for another reason, does count.
+   * total. A transaction that would exceed the limit fails, and also does not count in the total. A transaction that is
+   * pending, or that fails for another reason, counts in the total.
    */
   processTransactions(
     state: StateReader,
@@ -135,7 +135,7 @@ export interface Rules {
   ): 'none' | 'pending' | 'ready';
 
   /**
-   * The reason why the pool refuses a transaction that a block may contain; undefined if the pool accepts the
+   * The reason why the pool refuses a transaction that a block is allowed to contain; undefined if the pool accepts the
    * transaction. The cause of a refusal is always an unknown JSON member of the asset (a member that the transaction
    * type does not define). The pool refuses the transaction in three cases:
    *
@@ -147,8 +147,8 @@ export interface Rules {
 
   /**
    * Whether lisk-sdk marks the type of the transaction as a type with unique data (`containsUniqueData`). For example,
-   * two delegates cannot register the same username. After a block with a transaction of such a type, the node again
-   * verifies all transactions of this type in the pool.
+   * two delegates cannot register the same username. After a block with a transaction of such a type, the node verifies
+   * all transactions of this type in the pool again.
    */
   hasUniqueData(transaction: Transaction): boolean;
 
@@ -173,10 +173,10 @@ export interface Rules {
    * cover the reward.
    *
    * @param context present if the block extends the tip. The function then also checks the reward (generation 3) or the
-   *   slot (generation 2). Like lisk-sdk, the function makes this check together with the checks above, so a block with
-   *   several faults gets the same message as from lisk-sdk. In generation 2, the function accepts a block whose only
-   *   fault is a wrong slot, and `applyBlock` refuses the block later. If a block with a wrong slot also has other
-   *   faults, the function adds the wrong slot to the message
+   *   slot (generation 2). The function makes this check together with the checks above, as lisk-sdk does. The message
+   *   for a block with several faults is therefore the same as in lisk-sdk. In generation 2, the function accepts a
+   *   block whose only fault is a wrong slot, and `applyBlock` refuses the block later. If a block with a wrong slot
+   *   also has other faults, the function adds the wrong slot to the message
    * @throws BlockRejected
    */
   validateBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void;
@@ -201,7 +201,7 @@ export interface Rules {
    * the round. The function does not store the block.
    *
    * @param state the state after the parent of the block. If the function throws an error, the caller must discard this
-   *   state, because the function may have written changes to it
+   *   state, because it is possible that the function has written changes to it
    * @throws BlockRejected
    */
   applyBlock(state: StateWriter, block: Block, context: ApplyContext): void;
@@ -256,10 +256,10 @@ export interface Rules {
    *
    * @param request.previouslyForged the last header that the signing journal contains for the delegate with the key
    *   pair `request.keyPair`, or the header that `handOver` returned; undefined if there is none
-   * @throws ProtocolError `FORGING_CONTRADICTS`, before anything is signed, if the new header would contradict
-   *   `previouslyForged`
+   * @throws ProtocolError `FORGING_CONTRADICTS` if the new header would contradict `previouslyForged`. The function
+   *   throws this error before it signs anything
    * @throws ProtocolError `FORGER_LEAVES`, `FORGER_NOT_IN_TURN`, `FORGER_SLOT_TAKEN`, `FORGING_CONTRADICTS` or
-   *   `FORGE_REFUSED`, also before anything is signed, if `applyBlock` would refuse the block
+   *   `FORGE_REFUSED` if `applyBlock` would refuse the block. The function throws this error before it signs anything
    */
   forge(state: StateReader, tip: BlockHeader, request: ForgeRequest): Block;
 
@@ -272,7 +272,8 @@ export interface Rules {
 
   /**
    * Finds the header that `forge` gets as `previouslyForged` instead of the delegate's last header in the signing
-   * journal. The engine calls this function for a delegate that may have signed headers which are not in the journal.
+   * journal. The engine calls this function if it is possible that the delegate has signed headers which are not in the
+   * journal.
    */
   handOver(state: StateReader, tip: BlockHeader, request: HandOverRequest): HandOver;
 }
@@ -287,15 +288,17 @@ export interface HandOverRequest {
   /** The delegate's last header in the signing journal. */
   readonly last: SignedHeader | undefined;
   /**
-   * Whether the delegate need not wait for a newer final block, because no header that is not in the signing journal can
-   * be on a branch above the final block, or because this node made all blocks of a young chain.
+   * Whether the delegate need not wait for a newer final block. There are two possible reasons. First, no header
+   * outside of the signing journal can be on a branch above the final block. Second, this node made all blocks of a
+   * young chain (a chain on which only the genesis block is final).
    */
   readonly isWaitNeedless: boolean;
-  /** Whether this node made all blocks of a young chain, so that no other node is known to have signed on it. */
+  /** Whether this node made all blocks of a young chain. No other node is then known to have signed on this chain. */
   readonly hasMadeAllBlocks: boolean;
   /**
-   * Chain time in whole seconds until which another node may have signed a block that the chain lacks, although the wait
-   * of the delegate has ended; 0 if there is no such time.
+   * Chain time in whole seconds. The wait of the delegate can end although it is still possible that another node
+   * signed a block for the delegate that the chain of this node does not contain. Such a block is older than this time.
+   * The value is 0 if there can be no such block.
    */
   readonly coveredUntilS: number;
   /** Present chain time in whole seconds. */
@@ -303,7 +306,7 @@ export interface HandOverRequest {
 }
 
 /**
- * Either the value for `ForgeRequest.previouslyForged`, or the reason why the delegate may not sign yet. `untilS` is
+ * Either the value for `ForgeRequest.previouslyForged`, or the reason why the delegate must not sign yet. `untilS` is
  * the chain time at which the wait will probably end. `untilS` is absent if this time is not known.
  */
 export type HandOver =
@@ -334,9 +337,9 @@ export interface ApplyContext {
 export interface TipView {
   readonly header: BlockHeader;
   /**
-   * Chain time in whole seconds at which the node received the block from a peer. Undefined if the node forged the
-   * block, downloaded it in a sync, or loaded it from the store, or if a revert of later blocks made it the tip. A
-   * block without this time counts as received in its slot.
+   * Chain time in whole seconds at which the node received the block from a peer. The time is undefined in four cases:
+   * the node forged the block, downloaded the block in a sync, loaded the block from the store, or reverted the blocks
+   * after this block. A block without this time counts as received in its slot.
    */
   readonly receivedAtS?: number;
 }
@@ -400,9 +403,9 @@ export interface Codec {
    */
   blockToJson(block: Block): JsonObject;
   /**
-   * Writes a header in the JSON form, without the transactions of the block. A peer may ask which is the highest block
-   * that its chain and the chain of this node have in common. The node answers with the header of this block, in this
-   * form.
+   * Writes a header in the JSON form, without the transactions of the block. The node uses this form when a peer asks
+   * for the highest block that the peer's chain and the chain of this node have in common. The node answers with the
+   * header of this block.
    */
   headerToJson(header: BlockHeader): JsonObject;
   /**

@@ -81,9 +81,9 @@ export interface TransactionSigner {
   toBytes(transaction: Transaction): Uint8Array;
   /**
    * Returns the transactions for which `toBytes` returns the given bytes. The returned transactions have no members'
-   * signatures. The list is empty if the function cannot read a transaction from the bytes, as for transactions of
-   * types 5 and 7. The list has two transactions if the last 128 bytes can be either 64 bytes of transfer data before
-   * one signature, or two signatures.
+   * signatures. The list is empty if the function cannot read a transaction from the bytes. For example, it cannot read
+   * transactions of types 5 and 7. The list has two transactions if the last 128 bytes can be either 64 bytes of
+   * transfer data before one signature, or two signatures.
    */
   fromBytes(bytes: Uint8Array): readonly Transaction[];
 }
@@ -116,7 +116,9 @@ const GENERATIONS: Readonly<Record<Generation, GenerationParts>> = {
 export function createSigner({ generation, networkIdentifier }: SigningNetwork, ed25519: Ed25519): TransactionSigner {
   const { bytes, types, toJson, fromJson, statedErrors } = GENERATIONS[generation];
 
-  /** @throws ProtocolError `TRANSACTION_TYPE_UNKNOWN` if the network has no transaction type with the number in `json` */
+  /**
+   * @throws ProtocolError `TRANSACTION_TYPE_UNKNOWN` if the network has no transaction type with the number in `json`
+   */
   const parse = (json: unknown): Transaction => {
     const number: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'type') : undefined;
     if (typeof number === 'number' && types.has(number)) return fromJson(json);

@@ -22,14 +22,14 @@ export interface Account {
   /**
    * The account gets its public key from the first transaction that the account sends, or from a transaction that makes
    * the account a member of a group. After that, the public key never changes, except for the case of its letters.
-   * While the node applies a block, the key may have upper-case letters (`tx/apply.ts`). After the block, the key is in
+   * While the node applies a block, the key can have upper-case letters (`tx/apply.ts`). After the block, the key is in
    * lower case.
    */
   readonly publicKey?: PublicKey;
   readonly secondPublicKey?: PublicKey;
   /** Username of a delegate; undefined if the account is not a delegate. */
   readonly username?: string;
-  /** Balance in beddows. Accounts that fund other accounts in a genesis block may have a negative balance. */
+  /** Balance in beddows. Accounts that fund other accounts in a genesis block can have a negative balance. */
   readonly balance: bigint;
   readonly group?: MultisignatureGroup;
   /** Delegates for whom the account votes, oldest vote first. */

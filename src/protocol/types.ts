@@ -6,7 +6,7 @@
 
 /**
  * Hexadecimal text of 32 bytes, in lower case except in `MemberSignature`. While the node applies a block, however,
- * `Account.publicKey` may have upper-case letters. The reason: later transactions of the account in the same block must
+ * `Account.publicKey` can have upper-case letters, because later transactions of the account in the same block must
  * contain the key in the same letter case (`tx/apply.ts`).
  */
 export type PublicKey = string;
@@ -20,7 +20,7 @@ export type Address = string;
 /** Decimal text of an unsigned 64-bit integer, without leading zeros. */
 export type BlockId = string;
 /**
- * Decimal text of an unsigned 64-bit integer, without leading zeros. The ids in payloads and in `MemberSignature` may
+ * Decimal text of an unsigned 64-bit integer, without leading zeros. The ids in payloads and in `MemberSignature` can
  * have another form, for example leading zeros.
  */
 export type TransactionId = string;
@@ -79,7 +79,7 @@ export type Payload =
 export type PayloadKind = Payload['kind'];
 
 /**
- * The registration of an application (dapp). Only old blocks may contain a registration of this kind
+ * The registration of an application (dapp). Only old blocks are allowed to contain a registration of this kind
  * (`Exceptions.precedent`).
  */
 export interface DappDescription {
@@ -95,13 +95,13 @@ export interface DappDescription {
 /**
  * A transaction that passed the checks of its generation's codec (`Codec.transactionFromJson`). The codec does not
  * check the signatures. In generation 2, the codec also does not check the id and the fee. The members that the codec
- * does not check may still be wrong. For transactions of the genesis block, and for transactions in the exceptions of
+ * does not check can still be wrong. For transactions of the genesis block, and for transactions in the exceptions of
  * the network, the codec also omits some of its other checks.
  */
 export interface Transaction {
   readonly id: TransactionId;
   readonly type: number;
-  /** Whole seconds since the network's epoch. The timestamp may be any signed 32-bit integer. */
+  /** Whole seconds since the network's epoch. The timestamp can be any signed 32-bit integer. */
   readonly timestamp: number;
   readonly senderPublicKey: PublicKey;
   readonly senderId: Address;
@@ -119,11 +119,14 @@ export interface Transaction {
    */
   readonly signatures: readonly Signature[];
   /**
-   * A transaction of generation 2 may state the public key of its recipient here. The recipient must be the address of
+   * A transaction of generation 2 can state the public key of its recipient here. The recipient must be the address of
    * this key. The key has no other effect, and no signature covers the key.
    */
   readonly recipientPublicKey?: PublicKey;
-  /** Undefined for nearly all transactions, because the node can compute their original JSON from the other members. */
+  /**
+   * The original JSON of members, if the node cannot compute this JSON from the other members. The value is undefined
+   * for nearly all transactions.
+   */
   readonly written?: OriginalJson;
 }
 
@@ -138,8 +141,8 @@ export interface OriginalJson {
    */
   readonly senderPublicKey?: string;
   /**
-   * The JSON text of the asset, if the node could not write this text from the payload: the asset has unknown members,
-   * or members in an unusual form. Otherwise undefined.
+   * The JSON text of the asset, if the asset has unknown members, or members in an unusual form. The node cannot
+   * compute the text of such an asset from the payload. For every other asset, the value is undefined.
    */
   readonly asset?: string;
 }
@@ -185,7 +188,7 @@ export interface Block extends BlockHeader {
   readonly transactions: readonly Transaction[];
 }
 
-/** Signature of a group member for a pending transaction. Key and signature may have upper-case letters. */
+/** Signature of a group member for a pending transaction. Key and signature can have upper-case letters. */
 export interface MemberSignature {
   readonly transactionId: TransactionId;
   readonly publicKey: PublicKey;

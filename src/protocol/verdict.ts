@@ -12,7 +12,7 @@ export interface TransactionError {
   readonly name: 'TransactionError' | 'TransactionPendingError';
   readonly message: string;
   readonly id: TransactionId | '';
-  /** Path of the refused member in the JSON of the transaction, for example `.asset.votes`. The path may be empty. */
+  /** Path of the refused member in the JSON of the transaction, for example `.asset.votes`. The path can be empty. */
   readonly dataPath: string;
   readonly actual?: string | number;
   readonly expected?: string | number;
@@ -88,7 +88,9 @@ export class TransactionRejected extends ProtocolError {
 export type TransactionRejectionCode =
   /** The network has no transaction type with this number: `Transaction type not found.` */
   | 'TRANSACTION_TYPE_UNKNOWN'
-  /** Only old blocks of the network may contain the type: `Transaction type <t> is currently not allowed.` */
+  /**
+   * Only old blocks of the network are allowed to contain the type: `Transaction type <t> is currently not allowed.`
+   */
   | 'TRANSACTION_TYPE_NOT_ALLOWED'
   /**
    * The transaction fails a check that needs no state, such as a check of its format or signature. A peer that sends an
@@ -104,7 +106,7 @@ export type TransactionRejectionCode =
   | 'TRANSACTION_IN_FUTURE'
   /**
    * The transaction is not valid in the present state, for example because the sender cannot pay the fee. The code also
-   * applies to a transaction that the pool refuses although a block may contain it (`Rules.poolFault`).
+   * applies to a transaction that the pool refuses although a block is allowed to contain it (`Rules.poolFault`).
    */
   | 'TRANSACTION_NOT_APPLICABLE'
   /** The signature of a group member for a pending transaction is invalid for the key of this member. */
@@ -175,10 +177,10 @@ export class BlockRejected extends ProtocolError {
 }
 
 /**
- * Returns whether a wrong clock of this node may have caused the refusal of a block. In this case, honest nodes may
- * have accepted the block by their own clocks, so the peer that sent the block may be honest. A block with the code
- * `BLOCK_TIMESTAMP_INVALID` has a slot in the future, or a slot that is not after the slot of its parent. Only the
- * first fault, a slot in the future, depends on the clock.
+ * Returns whether it is possible that a wrong clock of this node caused the refusal of a block. If the result is true,
+ * perhaps honest nodes have accepted the block by their own clocks, and perhaps the peer that sent the block is honest.
+ * A block with the code `BLOCK_TIMESTAMP_INVALID` has a slot in the future, or a slot that is not after the slot of its
+ * parent. Only the first fault, a slot in the future, depends on the clock.
  */
 export function isByClock({ code, data, transactionErrors }: BlockRejected): boolean {
   if (code === 'BLOCK_TIMESTAMP_INVALID') return Number(data['slot']) > Number(data['currentSlot']);

@@ -13,9 +13,9 @@ import { membersOf } from '../tx/multisignature.ts';
 import type { Block } from '../types.ts';
 
 /**
- * Applies the transactions of a genesis block in their order, but all votes at the end, after the registrations of the
- * delegates. An account that sends tokens in this block may end with a negative balance, because no account has tokens
- * before this block.
+ * Applies the transactions of a genesis block. The function first applies all transactions except votes, in the order
+ * of the block. It then applies all votes, because a vote needs the registration of its delegate. An account that sends
+ * tokens in this block can end with a negative balance, because no account has tokens before this block.
  *
  * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE` for a vote for a key that the block does not register as a delegate
  */

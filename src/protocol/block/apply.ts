@@ -19,9 +19,9 @@ export type BlockTransactionRules = Pick<TransactionRules, 'verifyTransaction' |
 /**
  * Checks that a block follows the tip, and returns the header of the block's parent.
  *
- * @param text function that returns the generation's error message for a block that does not follow the tip. Its
- *   argument `parent` is the header that the node's own chain has one height below the block; undefined if the chain
- *   has no header at this height
+ * @param text function that returns the generation's error message for a block that does not follow the tip. The
+ *   function gets the argument `parent`: the header of the node's own chain at the height directly below the block.
+ *   `parent` is undefined if the chain has no header at this height
  * @throws BlockRejected `BLOCK_KNOWN` if the chain already has the block; `BLOCK_PREVIOUS_INVALID` if the block does
  *   not follow the tip
  */

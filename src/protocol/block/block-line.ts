@@ -1,7 +1,7 @@
 /**
  * Converts blocks to and from lines of text. A line is the JSON that nodes of the network's generation send, except
- * that the totals and the reward are always strings. Nodes of generation 2 send a total or a reward as a number if it
- * is below 10^15 beddows.
+ * that the totals and the reward are always strings. Nodes of generation 2 send a total or a reward as a number if its
+ * value is below 10^15 beddows.
  */
 
 import type { Codec } from '../rules.ts';
@@ -22,14 +22,14 @@ export interface ReadBlock {
   readonly block: Block;
   /**
    * The first member of the line that contradicts the JSON of `block` (see the function `contradiction`); undefined if
-   * no member does. Such a member shows that someone changed the line. The comparison includes members that no
-   * signature covers.
+   * there is no contradiction. Such a member shows that someone changed the line. The comparison includes members that
+   * no signature covers.
    */
   readonly fault: string | undefined;
 }
 
 /**
- * Reads the block of a line. In the line, amounts, fees, rewards and totals may also be JSON numbers.
+ * Reads the block of a line. In the line, amounts, fees, rewards and totals can also be JSON numbers.
  *
  * @throws BlockRejected `BLOCK_MALFORMED` if the line is not JSON; the errors of `codec.blockFromJson` and
  *   `codec.genesisFromJson` if a member is wrong
@@ -67,8 +67,8 @@ function jsonOf(line: string): unknown {
     // number has a name like `amount` or `fee`.
     return isOurs ? json : (JSON.parse(withAmountsAsText(line)) as unknown);
   } catch {
-    // The message of the parser is not shown, because it quotes the line. If the user names a wrong file, the line may
-    // be a secret.
+    // The message of the parser is not shown, because it quotes the line. If the user names a wrong file, the line can
+    // contain a secret.
     throw new BlockRejected('BLOCK_MALFORMED', 'it is not JSON');
   }
 }
@@ -98,8 +98,9 @@ interface Contradiction {
 }
 
 /**
- * Finds the first member of `given` that contradicts `known`; undefined if no member does. Members that are only in
- * `known` are no contradiction. The search is not recursive, because assets can be nested deeper than the stack allows.
+ * Finds the first member of `given` that contradicts `known`. Returns undefined if there is no contradiction. Members
+ * that are only in `known` are no contradiction. The search is not recursive, because assets can be nested deeper than
+ * the stack allows.
  */
 function contradiction(given: unknown, known: Json): Contradiction | undefined {
   const open: Pair[] = [{ given, known, path: '' }];

@@ -24,8 +24,8 @@ export interface BuildParts {
   readonly transactionRules: BlockTransactionRules;
   readonly applyBlock: Rules['applyBlock'];
   /**
-   * True if this node may put the transaction into a block that the node forges. The result may be false for a valid
-   * transaction.
+   * True if this node is allowed to put the transaction into a block that the node forges. The result can be false for
+   * a valid transaction.
    */
   mayBeForged(transaction: Transaction): boolean;
 }
@@ -49,10 +49,10 @@ const FORGE_ERRORS: Partial<Record<BlockRejectionCode, string>> = {
 
 /**
  * Builds and signs the block after `tip`. The function leaves out requested transactions that would make the block
- * invalid, and transactions for which `mayBeForged` is false. It does not check whether the network allows their types
- * (`Rules.selectTransactions` does). If more of the requested transactions remain than a block
- * may have, the function also leaves out the last of them. The function never signs a block that `applyBlock` would
- * refuse.
+ * invalid, and transactions for which `mayBeForged` is false. The function does not check whether the network allows
+ * the types of the transactions, because `Rules.selectTransactions` makes this check. If too many transactions remain
+ * for one block, the function also leaves out the last transactions. The function never signs a block that `applyBlock`
+ * would refuse.
  *
  * @throws ProtocolError `FORGER_LEAVES`, `FORGER_NOT_IN_TURN`, `FORGING_CONTRADICTS`, `FORGER_SLOT_TAKEN`, or
  *   `FORGE_REFUSED`; the cause of each error is the rejection of the block
@@ -89,7 +89,7 @@ export function buildBlock(
   return { ...unsigned, id: idOf(Buffer.concat([bytes, signature])), blockSignature: hexOf(signature) };
 }
 
-/** The requested transactions that the block may contain, in the order of the request. */
+/** The requested transactions that the block can contain, in the order of the request. */
 function applicable(
   state: StateReader,
   request: ForgeRequest,

@@ -16,8 +16,8 @@ const FACTS_BYTES = 2 * NUMBER_BYTES;
 
 /**
  * Packs a block into three parts: the header, the ids and addresses, and the transactions. The second part contains the
- * id of the block, and the id and the sender's address of each transaction. Because of the second part, unpacking need
- * not compute a hash for each id and each address.
+ * id of the block, and the id and the sender's address of each transaction. Because of the second part, unpacking a
+ * block needs no hash computation for the ids and addresses.
  */
 export function packBlock(block: Block, codec: Codec): Buffer {
   const { transactions } = block;
@@ -33,7 +33,7 @@ export function packBlock(block: Block, codec: Codec): Buffer {
 }
 
 /**
- * Unpacks a block. The transactions stay packed until a caller reads the member `transactions`. Thousands of blocks may
+ * Unpacks a block. The transactions stay packed until a caller reads the member `transactions`. Thousands of blocks can
  * wait in memory. If their transactions were objects, garbage collection would examine these objects again and again.
  *
  * @param packed result of `packBlock` in this process; the bytes are not checked
@@ -75,7 +75,7 @@ function readTransactions(packed: Buffer, facts: Buffer, codec: Codec): Transact
 // again.
 const packedForms = new WeakMap<readonly Transaction[], Buffer>();
 
-/** Packs transactions in their order. The length of each transaction precedes it. */
+/** Packs transactions in their order. The length of each transaction comes before the transaction. */
 export function packTransactions(transactions: readonly Transaction[], codec: Codec): Buffer {
   return (
     packedForms.get(transactions) ?? packParts(transactions.map((transaction) => codec.encodeTransaction(transaction)))
@@ -101,7 +101,7 @@ export function unpackTransaction(packed: Buffer, index: number, codec: Codec): 
   return undefined;
 }
 
-/** Joins parts into one buffer. The length of each part precedes it. */
+/** Joins parts into one buffer. The length of each part comes before the part. */
 export function packParts(parts: readonly Uint8Array[]): Buffer<ArrayBuffer> {
   const packed = Buffer.allocUnsafeSlow(parts.reduce((sum, part) => sum + LENGTH_BYTES + part.length, 0));
   let at = 0;

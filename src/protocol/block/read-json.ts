@@ -21,8 +21,8 @@ const U64_MAX = 0xffff_ffff_ffff_ffffn;
 const TRANSACTIONS_MAX = 150;
 
 /**
- * Maximum number of transactions in a genesis block, which may fund thousands of accounts. The limit follows from the
- * store, which has 16 bits for the position of a transaction in its block.
+ * Maximum number of transactions in a genesis block. A genesis block can fund thousands of accounts, so this maximum is
+ * high. The store has 16 bits for the position of a transaction in its block, so the maximum cannot be higher.
  */
 export const GENESIS_TRANSACTIONS_MAX = 65_535;
 
@@ -78,10 +78,10 @@ export function readCount(json: unknown, name: string, missing?: number): number
 }
 
 /**
- * Reads an amount in beddows. The amount may be any text that lisk-sdk's number library reads as an unsigned 64-bit
- * integer (`+7`, ` 7.0`, `7e0`), because the block's bytes contain the number, not its text. The amount may also be a
- * JSON number up to 2^53 - 1, which some peers send. A list with one element is read like this element, as in
- * lisk-sdk's number library. A missing amount is read as 0, and so is the value `null`, `false` or the empty text.
+ * Reads an amount in beddows. The amount can be any text that lisk-sdk's number library reads as an unsigned 64-bit
+ * integer (`+7`, ` 7.0`, `7e0`), because the block's bytes contain the number, not its text. The amount can also be a
+ * JSON number up to 2^53 - 1, because some peers send numbers. A list with one element is read like this element, as in
+ * lisk-sdk's number library. The function reads a missing amount, `null`, `false` and the empty text as 0.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`
  */
@@ -98,7 +98,7 @@ export function readTotal(json: unknown, name: string): bigint {
 
 /**
  * Reads a total that includes amounts which no signature covers. The function returns the same values as `readTotal`,
- * but throws another error for a total that lisk-sdk cannot store. A lisk-sdk node may forge and send a block with such
+ * but throws another error for a total that lisk-sdk cannot store. A lisk-sdk node can forge and send a block with such
  * a total.
  *
  * @throws BlockRejected `BLOCK_UNSTORABLE` for such a total: `Infinity`, `NaN`, a positive fraction, or a number of

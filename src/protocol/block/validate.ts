@@ -32,9 +32,9 @@ export function payloadHashOf(transactions: readonly Transaction[], format: Bloc
   return sha256Hex(Buffer.concat(transactions.map((transaction) => format.transactionBytes(transaction))));
 }
 
-// Caches the check object (`SignatureCheck`) for the signature of each header. The node may verify the signature before
-// it validates the block. Both steps must use the same check object. The reason is that the signature cache finds the
-// results of a large batch of checks only by the check object.
+// Caches the check object (`SignatureCheck`) for the signature of each header. In some cases, the node verifies the
+// signature before it validates the block. Both steps must use the same check object. The reason is that the signature
+// cache finds the results of a large batch of checks only by the check object.
 const headerChecks = new WeakMap<BlockHeader, SignatureCheck>();
 
 export function headerSignatureCheck(header: BlockHeader, format: BlockFormat): SignatureCheck {

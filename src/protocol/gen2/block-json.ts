@@ -51,7 +51,7 @@ export function blockFromJson(
 }
 
 /**
- * Reads the genesis block. The genesis block may have version 0, even if no other block of the network has version 0.
+ * Reads the genesis block. The genesis block can have version 0, even if no other block of the network has version 0.
  */
 export function genesisFromJson(json: unknown, transactionFromJson: (json: unknown) => Transaction): Block {
   const version = readCount(json, 'version');
@@ -137,12 +137,13 @@ function readNumberOfTransactions(json: unknown, length: number): number {
 }
 
 /**
- * Reads the total amount or the total fee. A JSON number above 2^53 - 1 may be inexact. The function therefore compares
- * such a number with the exact sum over the transactions, rounded to a double. If the two are equal, the result is the
- * exact sum. Otherwise, the result or the error is that of `readTotal`.
+ * Reads the total amount or the total fee. A JSON number above 2^53 - 1 can be inexact. The function therefore compares
+ * such a number with the exact sum over the transactions, rounded to a double. If the number and the rounded sum are
+ * equal, the result is the exact sum. In all other cases, the function returns the result of `readTotal`, or throws the
+ * error of `readTotal`.
  *
  * Release 2.3.8 of lisk-sdk writes and accepts a header whose total amount or total fee needs more than 64 bits. The
- * release passes the block on, and then fails to store it. The sender of such a block may therefore be honest, and gets
+ * release passes the block on, and then fails to store it. The sender of such a block can therefore be honest, and gets
  * no penalty points.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, or `BLOCK_UNSTORABLE` for a sum of more than 64 bits

@@ -56,7 +56,8 @@ export function createBlockRules(
   /**
    * The reference (lisk-sdk) collects all faults of a block, and reports them in the reverse order of their discovery,
    * beginning with the slot. If the slot is the only fault, `screenBlock` accepts the block, and `applyBlock` refuses
-   * it later. The sender gets no penalty points for a wrong slot, because the clock of this node may be wrong.
+   * it later. The sender gets no penalty points for a wrong slot, because it is possible that the clock of this node is
+   * wrong.
    */
   function screenBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void {
     const faults = [...faultsOf(block, verify)].reverse();
@@ -107,7 +108,7 @@ export function createBlockRules(
 
   function verifySlotOwner(state: StateReader, block: BlockHeader): void {
     // In some rounds, the delegate list depends on the state directly before each block (`isRecomputed`). In these
-    // rounds, only `applyBlock` checks the slot owner, because `state` may be the state after a rival of the block.
+    // rounds, only `applyBlock` checks the slot owner, because `state` can be the state after a rival of the block.
     if (!isRecomputed(roundOf(block.height, params), params)) verifyOwner(state, block);
   }
 

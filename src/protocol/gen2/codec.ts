@@ -38,8 +38,8 @@ export function createGen2Codec(params: ChainParams): Gen2Codec {
 }
 
 /**
- * The transaction types of a network. The result contains types 5 to 7 only if `exceptions.precedent` gives them a
- * height above 0. A block may contain such a type only below this height.
+ * The transaction types of a network. The result contains one of the types 5 to 7 only if `exceptions.precedent`
+ * contains a height above 0 for this type. Only blocks below this height are allowed to contain the type.
  */
 function typesOf({ exceptions }: ChainParams): ReadonlyMap<number, Gen2Type> {
   const { disableDappTransaction, disableDappTransfer } = exceptions.precedent;

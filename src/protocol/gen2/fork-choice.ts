@@ -4,11 +4,11 @@
  * smaller id wins; ids are compared as text. All nodes decide in this way, so the order in which the blocks arrive does
  * not matter. In lisk-sdk, two blocks with the same parent are fork cause 5.
  *
- * A received block may be one height above the tip although its parent is not the tip (fork cause 1 of lisk-sdk). If
- * the timestamp of the received block is earlier than the timestamp of the tip, lisk-sdk reverts two blocks. If the
- * timestamp of the received block is later, lisk-sdk keeps its tip, and syncs only after 20 s without a new block. In
- * both cases, this node immediately syncs from a peer that has the block. This node reverts blocks of its own chain
- * only after the blocks from the peer have proved that the peer's chain is better.
+ * A received block can be one height above the tip although the parent of the block is not the tip (fork cause 1 of
+ * lisk-sdk). If the timestamp of the received block is earlier than the timestamp of the tip, lisk-sdk reverts two
+ * blocks. If the timestamp of the received block is later, lisk-sdk keeps its tip, and syncs only after 20 s without a
+ * new block. In both cases, this node immediately syncs from a peer that has the block. This node reverts blocks of its
+ * own chain only after the blocks from the peer have proved that the peer's chain is better.
  *
  * If two chains of equal length differ in more than their tips, each lisk-sdk node stays on its own chain. The
  * consensus of a node is the share of its peers that have the same tip as the node. If half of the nodes are on each

@@ -86,8 +86,8 @@ function encodeBasic(
  * The number that encodes a recipient in the bytes: the integer before the last character of the recipient's text. The
  * number is 10 for `NaNL` (`tx/recipient.ts`). The number is 0 if there is no recipient, or if the text before the last
  * character is not an integer. Some transactions in the exceptions of live networks have a recipient whose integer has
- * more than 64 bits. Such an integer is padded with zeros in front to a multiple of eight bytes, and the first eight
- * bytes are the result.
+ * more than 64 bits. The function pads such an integer with leading zeros to a multiple of eight bytes, and uses the
+ * first eight bytes as the number.
  */
 function recipientNumber(recipientId: Address | undefined): bigint {
   if (recipientId === NAN_ADDRESS) return recipientNumberOf(recipientId);
@@ -256,8 +256,8 @@ const U64_MAX = 0xffff_ffff_ffff_ffffn;
 const RECIPIENT_DIGITS_MAX = 100;
 
 /**
- * An amount in beddows; undefined if the text has other characters than digits, or if the amount needs more than eight
- * bytes.
+ * Converts a text to an amount in beddows. Returns undefined if the text has other characters than digits, or if the
+ * amount needs more than eight bytes.
  */
 export function beddowsOf(amount: string): bigint | undefined {
   const digits = canonicalDigits(amount);
@@ -272,7 +272,7 @@ const RECIPIENT_COLUMN_MAX = 22;
 /**
  * Reads amount and recipient like `movementOf`, but for a transfer out of an application. The recipient of such a
  * transfer need not be an address. However, the part before the last character of the recipient must be a whole number
- * of at least 0. The number may have a sign or an exponent (`1l`, `+7L`, `1e3L`).
+ * of at least 0. The number can have a sign or an exponent (`1l`, `+7L`, `1e3L`).
  *
  * @returns undefined for a wrong amount (see `beddowsOf`), for a recipient without this whole number, and for a
  *   recipient that lisk-sdk cannot store
@@ -299,7 +299,7 @@ function integerIn(text: string): bigint | undefined {
 /**
  * Reads amount and recipient; undefined if the amount (see `beddowsOf`) or the recipient is wrong. A recipient must be
  * the text `NaNL`, or a text of digits followed by an `L`. This text must have at most `RECIPIENT_DIGITS_MAX`
- * characters. The transaction rules may still refuse the returned values.
+ * characters. The transaction rules can still refuse the returned values.
  */
 export function movementOf(amount: string, recipientId: unknown): { amount: bigint; recipientId: Address } | undefined {
   const beddows = beddowsOf(amount);

@@ -54,10 +54,10 @@ export function createGen2Rules(params: ChainParams, options: Gen2Options = {}):
       const [last, next] = earlier.timestamp <= header.timestamp ? [earlier, header] : [header, earlier];
       return contradictionWith(last, next, params);
     },
-    // If a delegate may have signed headers that this node does not know, `handOver` of generation 3 makes the delegate
-    // wait until a newer block is final. Generation 2 has no finality, so its `handOver` never asks for a wait. If
-    // another node may be signing headers of the delegate, the engine (`DoubleForgingGuard`) leaves slots of the
-    // delegate unused before the delegate signs.
+    // If it is possible that a delegate has signed headers that this node does not know, `handOver` of generation 3
+    // makes the delegate wait until a newer block is final. Generation 2 has no finality, so its `handOver` never asks
+    // for a wait. If it is possible that another node signs headers of the delegate, the engine (`DoubleForgingGuard`)
+    // first leaves slots of the delegate unused. The delegate signs only afterwards.
     handOver: (_state, _tip, { last }) => ({ ready: true, previouslyForged: last }),
   };
 }

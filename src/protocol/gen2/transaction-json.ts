@@ -103,7 +103,8 @@ export function statedErrors(transaction: Transaction, types: Types): readonly T
 /**
  * Reads a transaction of a genesis block. The function makes two checks: whether the JSON satisfies the base schema,
  * and whether the bytes of a transaction can contain the payload. Other limits of the payload do not apply. Id and fee
- * come from the document. A missing id is computed, and a missing fee is the fee in `STATIC_FEES`.
+ * come from the document. If the document has no id, the function computes the id. If the document has no fee, the
+ * function uses the fee in `STATIC_FEES`.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN`, or `TRANSACTION_INVALID` with the errors of these checks
  */
@@ -174,9 +175,9 @@ interface CheckedDocument extends Document {
 interface Reading {
   readonly errors: readonly TransactionError[];
   /**
-   * The transaction. It is present even if its payload or its list of signatures has errors, because the network may
-   * have an exception for the transaction. It is undefined if the payload cannot be read, if `signatures` is not a
-   * list, or if a member other than the payload and `signatures` has an error.
+   * The transaction. The transaction is present even if its payload or its list of signatures has errors, because it is
+   * possible that the network has an exception for the transaction. The transaction is undefined if the payload cannot
+   * be read, if `signatures` is not a list, or if a member other than the payload and `signatures` has an error.
    */
   readonly transaction: Transaction | undefined;
 }
@@ -235,7 +236,7 @@ export function isPlainDocument(document: Document): boolean {
 }
 
 /**
- * An exception of the network may excuse an error of the base schema only at this path. Such an error means that the
+ * An exception of the network can excuse an error of the base schema only at this path. Such an error means that the
  * list of signatures is too long or has duplicates.
  */
 const EXCEPTABLE_PATH = '.signatures';
@@ -313,9 +314,9 @@ function writtenIn({ senderPublicKey, asset }: CheckedDocument, payload: Payload
 }
 
 /**
- * For a number, returns its decimal text. For a string of decimal digits, removes the leading zeros. If more than 21
- * digits remain, returns the number with an exponent (`digitsText`); otherwise returns these digits. Returns undefined
- * for any other value.
+ * For a number, returns its decimal text. For a string of decimal digits, removes the leading zeros. If at most 21
+ * digits remain, returns these digits. If more digits remain, returns the number with an exponent (`digitsText`).
+ * Returns undefined for a value that is neither a number nor such a string.
  *
  * @throws TransactionRejected for a number whose text has more than 15 significant digits and no exponent; lisk-sdk's
  *   number library refuses such a number

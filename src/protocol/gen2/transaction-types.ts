@@ -49,8 +49,8 @@ export interface Gen2Type extends TransactionLayout {
   readPayload(members: PayloadMembers, id: string): AssetReading;
   assetToJson(payload: Payload): JsonObject;
   /**
-   * Whether a block at the height of the context may contain the type. If the function is absent, every block may
-   * contain the type.
+   * Whether a block at the height of the context is allowed to contain the type. If the function is absent, every block
+   * is allowed to contain the type.
    */
   matches?(context: TransactionContext): boolean;
 }
@@ -318,7 +318,7 @@ function recipientFault(recipientId: unknown): string | undefined {
 }
 
 /**
- * Address of a public key in hexadecimal text; undefined for any value that is not hexadecimal text. The text may have
+ * Address of a public key in hexadecimal text; undefined for any value that is not hexadecimal text. The text can have
  * any number of bytes. The format check of the schema decides whether the text is a public key.
  */
 export function addressOfHex(publicKey: unknown): Address | undefined {

@@ -10,18 +10,18 @@ import type { PublicKey } from '../types.ts';
 
 /**
  * Maximum number of earlier frozen lists that `minHeightActive` searches besides the active list. The active list is
- * the list from which the forgers of round `newestList` come. Still earlier lists have no effect, because a header
- * votes only for heights in its own round and in the three rounds before this round.
+ * the list from which the forgers of round `newestList` come. Lists before these earlier lists have no effect, because
+ * a header votes only for heights in its own round and in the three rounds before this round.
  */
 const LISTS_LOOKED_BACK = 3;
 
 /**
- * First height of the consecutive rounds in which the delegate is active. The last of these rounds is round
- * `newestList`. The active list is the frozen list from which the forgers of this last round come. The function
- * examines round `newestList` and at most the three rounds before it.
+ * Returns the first height of the consecutive rounds in which the delegate is active. The last of these rounds is round
+ * `newestList`. The active list is the frozen list from which the forgers of round `newestList` come. The function
+ * examines only round `newestList` and the three rounds before this round.
  *
- * @param newestList number of the last of these rounds. The newest frozen list in this round has the same number as the
- *   round
+ * @param newestList number of the last round that the function examines. During this round, the newest frozen list has
+ *   the same number as the round
  * @param offset difference between the number of a round and the number of the list that this round uses (see
  *   `listIndexOf`)
  * @returns undefined if the delegate is not in the active list

@@ -34,7 +34,7 @@ const FINALIZED_AT = 13;
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
 // Caches the decoded BFT state. The chain state returns the same bytes object until the BFT state changes. Because of
-// the cache, bytes that were just encoded need not be decoded.
+// the cache, the node need not decode bytes that it has just encoded.
 const decoded = new WeakMap<Uint8Array, BftState>();
 
 /**

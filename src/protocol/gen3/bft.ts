@@ -6,9 +6,9 @@
  *
  * The protocol needs two heights of a delegate: its last prevote and its last precommit. The newest voting header of
  * the delegate in the BFT state gives both. The last prevote is the height of this header. The last precommit is stored
- * with this header. If a delegate has no voting header in the BFT state, the protocol needs neither height. All earlier
- * votes of such a delegate are for blocks more than `range` heights below the next header (see `BftLimits`). A header
- * never votes for a block so far below it.
+ * with this header. If a delegate has no voting header in the BFT state, the protocol does not need these two heights.
+ * All earlier votes of such a delegate are for blocks more than `range` heights below the next header (see
+ * `BftLimits`). A header never votes for a block that is so far below the header.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -61,11 +61,11 @@ interface HeaderLists {
 export interface BftState extends HeaderLists {
   readonly firstHeight: number;
   readonly generators: readonly PublicKey[];
-  /** Highest height that ever had enough prevotes (`BftLimits.threshold`); 0 if no height ever had enough. */
+  /** Highest height that has ever had enough prevotes (`BftLimits.threshold`); 0 if there is no such height. */
   readonly maxPrevoted: number;
   /**
-   * Highest height that ever had enough precommits. Until a height has enough precommits, the value is the argument of
-   * `emptyBftState`. The finalized height never falls.
+   * Highest height that has ever had enough precommits. Before any height has enough precommits, the value is the
+   * argument of `emptyBftState`. The value never becomes lower.
    */
   readonly finalized: number;
 }
@@ -202,9 +202,9 @@ export function addHeader(bftState: BftState, header: BftHeader, minHeightActive
 }
 
 /**
- * Returns the lowest height for which a header may precommit. The result is at most `range` heights below the header.
- * From this height on, all blocks that the delegate of the header forged are in this chain, according to the
- * `maxHeightPreviouslyForged` of the delegate's headers. `addHeader` applies further limits.
+ * Returns the lowest height for which a header is allowed to precommit. The result is never more than `range` heights
+ * below the header. From this height on, all blocks that the delegate of the header forged are in this chain, according
+ * to the `maxHeightPreviouslyForged` of the delegate's headers. `addHeader` applies further limits.
  */
 function minPrecommitHeight(bftState: BftState, header: BftHeader, limits: BftLimits): number {
   const floor = Math.max(bftState.firstHeight, header.height - limits.range);

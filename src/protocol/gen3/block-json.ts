@@ -18,8 +18,8 @@ import { headerId } from '../block/header.ts';
 
 /**
  * Reads a block. The function computes the id of the block, and ignores the member `id` and unknown members. If
- * `totalAmount`, `totalFee`, `reward`, `version` or `payloadLength` is missing or null, it counts as 0.
- * `numberOfTransactions` of the result is the length of the list `transactions`. The function ignores the member
+ * `totalAmount`, `totalFee`, `reward`, `version` or `payloadLength` is missing or null, it counts as 0. In the result,
+ * `numberOfTransactions` is the length of the list `transactions`. The function ignores the member
  * `numberOfTransactions` of the JSON. If the generator signed a header with another `numberOfTransactions`, the
  * signature of the result is invalid.
  *
@@ -39,8 +39,8 @@ export function blockFromJson(
 }
 
 /**
- * Reads the genesis block. Its version may be any block version with a known byte layout (0, 1 or 2), because the
- * network defines the genesis block.
+ * Reads the genesis block. The version of this block can be any block version with a known byte layout (0, 1 or 2),
+ * because the network defines the genesis block.
  */
 export function genesisFromJson(json: unknown, transactionFromJson: (json: unknown) => Transaction): Block {
   const version = readCount(json, 'version');
@@ -95,8 +95,8 @@ function readBlock(
   transactionsMax?: number,
 ): Block {
   const previousBlockId = readPreviousId(json, 'previousBlockId');
-  // The signature covers `maxHeightPreviouslyForged` and `maxHeightPrevoted` only in block version 2. Blocks of older
-  // versions may lack both members.
+  // The signature covers `maxHeightPreviouslyForged` and `maxHeightPrevoted` only in block version 2. The JSON of
+  // blocks of older versions can lack both members.
   const unsigned = version < 2 ? 0 : undefined;
   const transactions = readTransactions(json, transactionFromJson, transactionsMax);
   const block: Block = {

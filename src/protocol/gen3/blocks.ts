@@ -147,7 +147,7 @@ export function createBlockRules(
 
   /**
    * Applies the genesis block, and counts the prevote of its header for the genesis block itself. The reference
-   * (lisk-sdk) counts this prevote when the node starts, so always before the node applies the second block.
+   * (lisk-sdk) counts this prevote when the node starts, and therefore always before the node applies the second block.
    */
   function applyGenesis(state: StateWriter, genesis: Block): void {
     transactionRules.applyGenesisTransactions(state, genesis);

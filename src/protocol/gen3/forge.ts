@@ -13,11 +13,12 @@ import { BLOCK_VERSION, type BlockRules } from './blocks.ts';
 import { finalityOf } from './bft-state.ts';
 
 /**
- * Builds and signs the block after `tip`. The function never signs a block that `applyBlock` would refuse, and never a
- * block that contradicts `request.previouslyForged`, or has its slot.
+ * Builds and signs the block after `tip`. The function signs no block in three cases: `applyBlock` would refuse the
+ * block, the block contradicts `request.previouslyForged`, or the block has the same slot as
+ * `request.previouslyForged`.
  *
- * @throws ProtocolError `FORGING_CONTRADICTS` if the header would contradict `request.previouslyForged`, or has the same
- *   slot; or an error of `buildBlock`
+ * @throws ProtocolError `FORGING_CONTRADICTS` if the header would contradict `request.previouslyForged`, or has the
+ *   same slot as `request.previouslyForged`; or an error of `buildBlock`
  */
 export function forgeBlock(
   state: StateReader,
@@ -47,9 +48,12 @@ function highestForged(previous: SignedHeader | undefined): number {
 }
 
 /**
- * A delegate signs only on a branch that fork choice prefers to the branch of its last header. If both headers name the
- * same `maxHeightPreviouslyForged`, LIP 0014 does not tell which one is the later one, and accepts the two. But a header
- * before both can contradict the new one, and the caller may no longer know it.
+ * Returns the reason why the delegate must not sign on the branch of the new header: fork choice does not prefer this
+ * branch to the branch of the last signed header. Returns undefined if fork choice prefers the new branch. LIP 0014
+ * does not contain this check. If the last header and the new header name the same `maxHeightPreviouslyForged`, LIP
+ * 0014 does not define which of the two headers is the later one, and accepts both. However, the delegate can have
+ * signed a still earlier header that contradicts the new header, and perhaps the caller no longer knows this earlier
+ * header.
  */
 function branchFault(previous: SignedHeader, { height, maxHeightPrevoted }: BftHeader): string | undefined {
   const isBetter =
@@ -68,8 +72,9 @@ function refuseContradiction(
   params: ChainParams,
 ): void {
   if (previous === undefined) return;
-  // LIP 0014 permits a second block for a slot at a greater height, for example after a switch to a longer branch whose
-  // tip is older than the slot. But peers could apply either block, so the node does not sign the second one.
+  // LIP 0014 permits that a delegate signs a second block for the same slot at a greater height. For example, the
+  // delegate could do this after a switch to a longer branch whose tip is older than the slot. But peers could apply
+  // either of the two blocks, so the node does not sign the second block.
   const slot = slotAt(header.timestamp, params);
   const reason =
     slotAt(previous.timestamp, params) === slot

@@ -55,7 +55,7 @@ function isTieBreak(tip: TipView, received: TipView, params: Timing): boolean {
 }
 
 /**
- * Whether the chain that ends with `received` is better than the chain that ends with `tip`. Each argument may be a tip
+ * Whether the chain that ends with `received` is better than the chain that ends with `tip`. Each argument can be a tip
  * that a peer has announced without sending the block.
  */
 export function isBetterChain(tip: AnnouncedTip, received: AnnouncedTip): boolean {

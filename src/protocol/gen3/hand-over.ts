@@ -1,13 +1,14 @@
 /**
- * Decides when a delegate may sign again although this node does not know all earlier headers of the delegate
- * (LIP-0014). The node waits until a block that is newer than all unknown headers is final. Each unknown header is then
- * either on the chain of this node or on an abandoned branch. The height of an unknown header on an abandoned branch
- * has a maximum: the height of the final block, plus the number of slots that the chain of this node missed before the
- * final block. A new header that names this maximum height as `maxHeightPreviouslyForged` contradicts none of the
- * unknown headers. On a chain whose only final block is the genesis block, the wait is limited (`boundOfYoungChain`). If
- * no unknown header can be on a branch above the final block (`isWaitNeedless`), the node does not wait. The unknown
- * headers are then on branches that left the chain below the final block. Their height has a maximum, too: such a branch
- * can have grown by a block in each slot until the node got the delegate.
+ * Decides when a delegate is allowed to sign again although this node does not know all earlier headers of the delegate
+ * (LIP-0014). In this file, an unknown header is an earlier header of the delegate that this node does not know. The
+ * node waits until a block that is newer than all unknown headers is final. Each unknown header is then either on the
+ * chain of this node or on an abandoned branch. The height of an unknown header on an abandoned branch has a maximum:
+ * the height of the final block, plus the number of slots that the chain of this node missed before the final block. A
+ * new header that names this maximum height as `maxHeightPreviouslyForged` contradicts none of the unknown headers. On
+ * a chain whose only final block is the genesis block, the wait is limited (`boundOfYoungChain`). If no unknown header
+ * can be on a branch above the final block (`isWaitNeedless`), the node does not wait. All unknown headers are then on
+ * branches that left the chain below the final block. The height of these headers has a maximum, too, because such a
+ * branch can have grown by only one block in each slot up to the time `sinceS` (see `HandOverRequest`).
  */
 
 import { durationText } from '../../primitives/duration.ts';
@@ -31,8 +32,9 @@ const MONTH_S = 30 * 86_400;
  */
 const STANDING_TIMES = 2;
 /**
- * Height of the first block that a delegate forged. This block follows the genesis block. Block 1 has the time of the
- * epoch, even if the network began much later. The node therefore counts missed slots only from block 2 on.
+ * Height of the first block that a delegate forged. This block follows the genesis block. The genesis block (block 1)
+ * has the time of the epoch, even if the network began much later. The node therefore counts missed slots only from
+ * block 2 on.
  */
 const FIRST_FORGED_HEIGHT = 2;
 
@@ -142,23 +144,27 @@ function boundOfYoungChain(
   // If nobody has forged on this chain yet, the node assumes that there are no unknown headers.
   if (first === undefined) return 0;
   const reachable = FIRST_FORGED_HEIGHT + slotsUntil(sinceS, first, params);
-  // If the delegate is new and `sinceS` is before the end of the first forged block's slot, the wait is over: on this
-  // chain, nobody has forged before this slot. Another node may have used the slot of `sinceS`, and the next one.
+  // The wait is over if two conditions hold: the delegate is new, and `sinceS` is before the end of the slot of the
+  // first forged block. On this chain, nobody has forged before this slot. However, it is possible that another node
+  // has signed in the slot of `sinceS` and in the next slot.
   if (isNew && first.timestamp + params.blockTimeS > sinceS)
     return slotAt(sinceS, params) + 1 < slotAt(first.timestamp, params) ? 0 : reachable;
-  // If the header named `reachable`, a pause of this node would delay finality by as many blocks as the pause has slots.
+  // The result is never above the height of the tip. If the delegate's new header named the height `reachable` after a
+  // pause of this node, finality would be delayed by as many blocks as the pause has slots.
   if (hasMadeAllBlocks) return Math.min(reachable, tip.height);
   if (isWaitNeedless) return reachable;
   if (tip.timestamp < dueS) return undefined;
-  // The height that a branch with a block in each slot since the first forged block has at `dueS`. The unknown headers were
-  // signed until `sinceS`; the time until `dueS` covers a clock that was ahead. If the header named a height up to the
-  // tip, delegates that sign later would name ever greater heights, and no block below them would become final.
+  // The result is the height at the time `dueS` of a branch that has a block in each slot from the first forged block
+  // on. The unknown headers were signed before `sinceS`. The additional time from `sinceS` to `dueS` is necessary
+  // because the clock of the other node can have been ahead. The result does not depend on the height of the tip. If it
+  // did, delegates that sign later would name ever greater heights, and no block below these heights would become
+  // final.
   return FIRST_FORGED_HEIGHT + Math.max(0, Math.ceil((dueS - first.timestamp) / params.blockTimeS));
 }
 
 /**
- * Number of slots after the slot of `block` in which another node may have signed, if it signed until `sinceS`. By a clock
- * that was ahead, it may also have used the next slot.
+ * Number of slots after the slot of `block` in which it is possible that another node signed before `sinceS`. The last
+ * of these slots is the slot after the slot of `sinceS`, because the clock of the other node can have been ahead.
  */
 function slotsUntil(sinceS: number, block: BlockHeader, params: Pick<ChainParams, 'blockTimeS'>): number {
   return Math.max(0, slotAt(sinceS, params) + 1 - slotAt(block.timestamp, params));
@@ -171,7 +177,10 @@ function heightUntil(state: StateReader, untilS: number, params: Pick<ChainParam
   return FIRST_FORGED_HEIGHT + Math.ceil((untilS - first.timestamp) / params.blockTimeS);
 }
 
-/** Number of missed slots before `block`. The count goes back over at most as many blocks as `MONTH_S` has slots. */
+/**
+ * Number of missed slots before `block`. The function examines only the last blocks before `block`: at most as many
+ * blocks as there are slots in the time `MONTH_S`.
+ */
 function missedSlots(state: StateReader, block: BlockHeader, { blockTimeS }: Pick<ChainParams, 'blockTimeS'>): number {
   const first = state.header(Math.max(FIRST_FORGED_HEIGHT, block.height - Math.floor(MONTH_S / blockTimeS)));
   if (first === undefined || first.height >= block.height) return 0;

@@ -219,8 +219,8 @@ export const LEGACY_TYPES: ReadonlyMap<number, TransactionType> = new Map(
 );
 
 /**
- * The older types that blocks of a network may contain after the genesis block. Each of these types is allowed only in
- * blocks below a height that the exceptions of the network define.
+ * The older types that blocks of a network are allowed to contain after the genesis block. Each of these types is
+ * allowed only in blocks below a height that the exceptions of the network define.
  */
 export function legacyTypesOf({ exceptions }: Pick<ChainParams, 'exceptions'>): readonly TransactionType[] {
   const { disableDappTransaction, disableDappTransfer, disableV1Transactions } = exceptions.precedent;

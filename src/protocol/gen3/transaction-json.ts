@@ -134,17 +134,17 @@ function senderIdOf(senderPublicKey: unknown): Address {
 interface Reading {
   readonly errors: readonly TransactionError[];
   /**
-   * The transaction, with the id in the document, or with an empty id if that id is missing or invalid. The transaction
-   * is present even if its payload or its list of signatures has errors, because the network may have an exception for
-   * the transaction. The member is undefined if the function cannot read the payload, if `signatures` is not a list, or
-   * if the base schema reports an error at a path other than `EXCEPTABLE_PATH`.
+   * The transaction. Its id is the id in the document, or an empty text if the document has no valid id. The
+   * transaction is present even if its payload or its list of signatures has errors, because it is possible that the
+   * network has an exception for the transaction. The member is undefined if the function cannot read the payload, if
+   * `signatures` is not a list, or if the base schema reports an error at a path other than `EXCEPTABLE_PATH`.
    */
   readonly transaction: Transaction | undefined;
 }
 
 /**
- * An exception may excuse an error of the base schema only at this path. Such an error means that the list of
- * signatures is too long or has duplicates.
+ * An exception of the network can excuse an error of the base schema only at this path. Such an error means that the
+ * list of signatures is too long or has duplicates.
  */
 const EXCEPTABLE_PATH = '.signatures';
 

@@ -12,7 +12,7 @@ export function createTransactionRules(params: ChainParams, codec: Gen3Codec): s
     dialect: GEN3_DIALECT,
     bytes,
     isAllowed: ({ type }, context) => codec.types.get(type)?.matches?.(context) ?? codec.types.has(type),
-    // The JSON of a transaction may state an id and a fee. In this generation, nodes ignore both stated values and
+    // The JSON of a transaction can state an id and a fee. In this generation, nodes ignore both stated values and
     // compute the id and the fee themselves, so a stated value is never an error.
     statedErrors: () => [],
     isExceptedShape: (transaction) => isExceptedShape(transaction, codec.types, params.exceptions),

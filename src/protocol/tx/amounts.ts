@@ -12,8 +12,8 @@ import { member } from './json.ts';
 const SIGNIFICANT_DIGITS_MAX = 15;
 
 /**
- * The amount that a transaction states beside its asset, in beddows; 0 if it states none. Today, each transaction moves
- * the amount that it states, besides its fee.
+ * Returns the amount in the payload of a transaction, in beddows; 0 if the payload has no amount. The amount does not
+ * include the fee.
  */
 export function amountOf({ payload }: Pick<Transaction, 'payload'>): bigint {
   return 'amount' in payload ? payload.amount : 0n;
@@ -39,7 +39,7 @@ export function totalAmountOf(transactions: readonly Transaction[]): bigint | un
  * account receives the amount of the transaction, the counted amount is also added to the vote weights of the delegates
  * for whom this account votes. The payload of a registration has no member `amount`. The counted amount of a
  * registration is the unknown member `amount` of its asset. No signature covers this member. Without this member, the
- * counted amount is 0. The member may have any form that lisk-sdk's number library reads.
+ * counted amount is 0. The member can have any form that lisk-sdk's number library reads.
  *
  * @returns undefined if `decimalIn` cannot read the member; a block that contains the transaction is then invalid
  */
@@ -53,7 +53,7 @@ export function countedAmount(transaction: Transaction): bigint | Decimal | unde
 }
 
 /**
- * Caches the amounts that no signature covers. An asset may be megabytes long. Without the cache, the node would parse
+ * Caches the amounts that no signature covers. An asset can be megabytes long. Without the cache, the node would parse
  * the asset several times.
  */
 const unsigned = new WeakMap<Transaction, Decimal | undefined>();

@@ -65,7 +65,7 @@ function ownerFact(dappId: TransactionId): string {
 }
 
 // The name of the fact (`StateReader.fact`) contains a hash of the name or link of the application, because the name of
-// a fact may have at most 100 ASCII characters. A link may be longer, and a name or link may have characters outside
+// a fact must have at most 100 ASCII characters. A link can be longer, and a name or link can have characters outside
 // ASCII.
 function nameFact(name: string): string {
   return `application name ${sha256Hex(utf8(name))}`;

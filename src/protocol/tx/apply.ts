@@ -18,7 +18,7 @@ const OK: TransactionVerdict = { status: 'ok' };
 
 /**
  * Applies a transaction, and returns its verdict. Errors are collected in the order in which lisk-sdk finds them. The
- * state changes even if there are errors, because an exception of the network may turn a failure into a success. The
+ * state changes even if there are errors, because an exception of the network can turn a failure into a success. The
  * caller should therefore pass an overlay, and drop the overlay if the verdict is not `ok`.
  *
  * `applyTransaction` does not change vote weights; `applyVoteWeight` changes them. If a transaction of a block sets the

@@ -47,7 +47,7 @@ export function applyDelegate(
   if (errors.length > 0) return errors;
   state.setAccount({ ...sender, username });
   state.setDelegate({
-    // The public key of the account takes precedence, because `senderPublicKey` of the transaction may be a different
+    // The public key of the account takes precedence, because `senderPublicKey` of the transaction can be a different
     // key if the network has an exception for the transaction.
     publicKey: (sender.publicKey ?? transaction.senderPublicKey).toLowerCase(),
     address: sender.address,

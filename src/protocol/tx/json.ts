@@ -24,7 +24,7 @@ export function numberIn(value: unknown, name: string): number {
 /**
  * Maximum length of a list that is passed to a check. A longer list is first truncated to this length, so that a list
  * with a million entries costs little time. Outside genesis blocks, the longest list that a rule allows has 33 entries.
- * A truncated list is therefore still too long, and the check refuses it. A vote transaction in a genesis block may
+ * A truncated list is therefore still too long, and the check refuses it. A vote transaction in a genesis block can
  * have a list of any length. On all known networks, the lists in these vote transactions have at most 101 entries, so
  * they are not truncated.
  */
@@ -37,8 +37,8 @@ export function boundedList(value: unknown): unknown {
 
 /**
  * Removes the leading zeros of a string that consists of decimal digits. Returns undefined for any other value. If more
- * than 100 digits remain, the function returns only the first 100. These 100 digits are still too large a number for an
- * amount or an id, which have at most 20 digits.
+ * than 100 digits remain, the function returns only the first 100. An amount or an id has at most 20 digits, so the
+ * checks still refuse a number of 100 digits.
  */
 export function canonicalDigits(value: unknown): string | undefined {
   if (typeof value !== 'string' || !/^[0-9]+$/.test(value)) return undefined;

@@ -11,12 +11,12 @@ import { firstUnmatchedSignature, groupSignatureStatus, isSignedBy } from './sig
  * Adds a signature of a group member to a transaction.
  *
  * The node verifies the signatures that arrived with the transaction only when the transaction has as many signatures
- * as it needs. Until then, the transaction may have false signatures, because anybody can add a false signature to a
+ * as it needs. Until then, the transaction can have false signatures, because anybody can add a false signature to a
  * copy of the transaction. The function removes the false signatures that it finds. If a member has several signatures,
  * the function keeps only the first. The reference (lisk-sdk) keeps false signatures, and then refuses every further
  * signature.
  *
- * @param added the signature to add, in a form that the caller has checked; its hexadecimal texts may be in upper case
+ * @param added the signature to add, in a form that the caller has checked; its hexadecimal texts can be in upper case
  * @returns the transaction with the added signature, and whether this transaction has all signatures that it needs. If
  *   the function refuses the signature, it returns the refusal
  */

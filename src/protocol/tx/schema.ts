@@ -74,7 +74,7 @@ export function createShapeCompiler(
 }
 
 /**
- * Schemas of the members that transactions of both generations may have. Each generation combines these schemas into
+ * Schemas of the members that transactions of both generations can have. Each generation combines these schemas into
  * its base schema, which covers the members that do not depend on the type of the transaction.
  */
 export const BASE_PROPERTIES = {
@@ -115,7 +115,7 @@ export interface SharedMembers {
  * Returns whether `members` have the form in which nodes write a transaction without signatures of group members.
  * Members in this form satisfy `BASE_PROPERTIES`. If the other members of the base schema are also valid, the caller
  * skips the schema check, which takes longer than all other steps of reading a transaction. If the result is false, the
- * transaction may still be valid, so the caller must make the schema check.
+ * transaction can still be valid, so the caller must make the schema check.
  */
 export function isPlainlyWritten(members: SharedMembers): boolean {
   const { id, blockId, height, confirmations, timestamp, signSignature, signatures, asset } = members;

@@ -13,10 +13,10 @@ import { membersOf } from './multisignature.ts';
 export interface GroupSignatureStatus {
   /**
    * `none`: the transaction needs no members' signatures, and has none. `pending`: there are fewer signatures than
-   * needed, and the node has verified none of them. `ready`: there are enough signatures, and each is valid. `fail`: a
-   * signature is invalid, or the same signature occurs twice and the network has no exception for it. The status is
-   * also `fail` if the transaction has members' signatures although it registers no group and its sender is no
-   * multisignature account.
+   * needed, and the node has verified none of them. `ready`: there are enough signatures, and each is valid. `fail` has
+   * three possible causes. First, a signature is invalid. Second, the same signature occurs twice, and the network has
+   * no exception for this signature. Third, the transaction has members' signatures although it needs none: it
+   * registers no group, and its sender is no multisignature account.
    */
   readonly status: 'none' | 'pending' | 'ready' | 'fail';
   readonly errors: readonly TransactionError[];
@@ -137,8 +137,8 @@ interface Match {
 const matches = new WeakMap<Transaction, ReadonlyMap<Signature, Match>>();
 
 /**
- * Looks for the member of the group that made each signature; each member may match at most one signature. Returns the
- * first signature without a matching member; undefined if all signatures match.
+ * Looks for the member of the group that made each signature. A member can match only one signature. Returns the first
+ * signature without a matching member; undefined if all signatures match.
  *
  * A signature does not show its signer. The function therefore tries the keys of all members that have no matching
  * signature yet, until one key matches. A group has at most 15 members. A signature without a match therefore takes at

@@ -12,11 +12,11 @@ import { addAmount, countedAmount } from './amounts.ts';
 const NONE: ReadonlyMap<Transaction, TransactionError> = new Map<Transaction, TransactionError>();
 
 /**
- * Returns an error for each transaction that, together with the earlier transactions of its sender in the batch, spends
- * more than the balance of the sender. The function also returns an error for each transaction whose counted amount
- * (`countedAmount`) is not a number. The errors are in the order of the batch. As in lisk-sdk, the function skips a
- * sender that has only one transaction in the batch, because applying the transaction checks the balance of its sender.
- * A transaction that gets an error is not counted in the total of its sender.
+ * Adds up the spending of each sender, in the order of the batch. Returns an error for each transaction with which the
+ * total spending of its sender would exceed the balance of the sender. The function also returns an error for each
+ * transaction whose counted amount (`countedAmount`) is not a number. The errors are in the order of the batch. As in
+ * lisk-sdk, the function skips a sender that has only one transaction in the batch, because applying the transaction
+ * checks the balance of its sender. A transaction that gets an error is not counted in the total of its sender.
  */
 export function spendingErrors(
   state: StateReader,

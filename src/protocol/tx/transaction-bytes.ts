@@ -30,9 +30,10 @@ export interface TransactionBytes {
   /** Returns the digest that the holder of the second key signs. This digest also covers the primary signature. */
   secondSigningDigest(transaction: Transaction, networkIdentifier: string): Buffer;
   /**
-   * Returns the check of the primary signature. All calls for one transaction return the same check object until
-   * `forget` is called, or until `primaryCheck`, `signingDigest` or `secondSigningDigest` is called for this
-   * transaction with another network identifier. The signature cache finds the result of the check by this object.
+   * Returns the check of the primary signature. All calls for one transaction return the same check object, because the
+   * signature cache finds the result of the check by this object. Only two events lead to a new check object: a call of
+   * `forget`, and a call of `primaryCheck`, `signingDigest` or `secondSigningDigest` for this transaction with another
+   * network identifier.
    */
   primaryCheck(transaction: Transaction, networkIdentifier: string): SignatureCheck;
   /** Computes the id of a transaction from its bytes, even if the transaction states another id. */
@@ -51,7 +52,8 @@ export interface TransactionBytes {
 class Known {
   /**
    * If the signatures cover the network identifier, the buffer has 32 bytes for the identifier, and then `bytes`. The
-   * signed bytes are therefore contiguous. Otherwise, the buffer has only `bytes`.
+   * signed bytes are therefore contiguous. If the signatures do not cover the network identifier, the buffer has only
+   * `bytes`.
    */
   readonly whole: Buffer;
   /**

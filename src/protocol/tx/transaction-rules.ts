@@ -25,7 +25,7 @@ import { isLowerCase, poolFault, lowerKeys } from './unsigned-json.ts';
 export interface TransactionRuleParts {
   readonly dialect: TransactionDialect;
   readonly bytes: TransactionBytes;
-  /** Whether a block with the properties in `context` may contain a transaction of this type. */
+  /** Whether a block with the properties in `context` is allowed to contain a transaction of this type. */
   isAllowed(transaction: Transaction, context: TransactionContext): boolean;
   /**
    * Returns the errors in the values that a well-formed transaction states, such as its id and fee. The function does
@@ -39,7 +39,7 @@ export interface TransactionRuleParts {
   isExceptedShape(transaction: Transaction): boolean;
   /**
    * Returns the reason why no forger should include a transaction in a block, even if the transaction is valid. The
-   * pool drops such a transaction. Returns undefined if a forger may include the transaction.
+   * pool drops such a transaction. Returns undefined if there is no such reason.
    */
   forgingFault?(transaction: Transaction): TransactionError | undefined;
   /** Kinds of transactions for which `hasUniqueData` returns true. */
@@ -130,7 +130,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
     parts.isAllowed(transaction, context) ? [] : [notAllowed(transaction)];
 
   const validateTransaction: Rules['validateTransaction'] = (transaction, context, verify) => {
-    // An inert transaction may occur at any height. Live networks have inert transactions above the last height at
+    // An inert transaction can occur at any height. Live networks have inert transactions above the last height at
     // which their type is allowed.
     if (!isInert(transaction) && !parts.isAllowed(transaction, context)) return [notAllowed(transaction)];
     const errors = [...parts.statedErrors(transaction)];
@@ -240,9 +240,9 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
       addMemberSignature(state, transaction, signature, contextFor(verify)),
     multisignatureStatus: (state, transaction, verify) => {
       const { status } = groupSignatureStatus(transaction, state.account(transaction.senderId), contextFor(verify));
-      // The sender may have registered its group after the transaction got its signatures. Keys outside the group may
-      // then have made some of the signatures. Such a signature counts as missing until `addMemberSignature` removes
-      // it.
+      // It is possible that the sender registered its group after the transaction got its signatures. In this case,
+      // perhaps keys outside the group made some of the signatures. Such a signature counts as missing until
+      // `addMemberSignature` removes it.
       return status === 'fail' ? 'pending' : status;
     },
     poolFault,
@@ -264,7 +264,7 @@ const NOTHING_TRIED: readonly StateOverlay[] = [];
  * changed. `written` contains the accounts that these transactions have changed.
  */
 function isApart({ payload, senderId }: Transaction, written: ReadonlySet<Address>): boolean {
-  // A transfer depends only on two accounts. Other transactions are rare, and may also depend on usernames, delegates
+  // A transfer depends only on two accounts. Other transactions are rare, and can also depend on usernames, delegates
   // or applications. For these transactions, the result is therefore always false.
   return payload.kind === 'transfer' && !written.has(senderId) && !written.has(payload.recipientId);
 }

@@ -13,7 +13,7 @@ export interface AssetReading {
   readonly errors: readonly TransactionError[];
   /**
    * The reader builds the payload even if a list of the asset is too long, because the list of a vote transaction in a
-   * genesis block may have any length.
+   * genesis block can have any length.
    */
   readonly payload: Payload | undefined;
 }
@@ -40,8 +40,8 @@ export interface TransactionLayout {
   readonly type: number;
   readonly kind: PayloadKind;
   /**
-   * Whether the signatures cover the network identifier in addition to the basic bytes (`encodeBasic`). If they do, the
-   * network identifier precedes the basic bytes in the signed bytes.
+   * Whether the signatures cover the network identifier in addition to the basic bytes (`encodeBasic`). If the value is
+   * true, the network identifier comes before the basic bytes in the signed bytes.
    */
   readonly networkBound: boolean;
   /** Returns the fee in beddows of a transaction of this type with the given payload. */
@@ -61,8 +61,8 @@ export interface TransactionLayout {
   /**
    * @param bytes the basic bytes, possibly followed by other bytes
    * @param length length of the basic bytes
-   * @param detail the bytes that the method `detail` returned for this transaction when it was stored; undefined if it
-   *   returned undefined
+   * @param detail the bytes that the method `detail` returned when the node stored this transaction; undefined if the
+   *   method returned undefined
    * @throws ProtocolError `TRANSACTION_BYTES_INVALID` if the layout cannot decode `bytes`
    */
   decodeBasic(bytes: Buffer, length: number, detail?: Buffer): BasicFields;
@@ -85,8 +85,8 @@ export interface TransactionType extends TransactionLayout {
    */
   writtenAsset(asset: unknown, payload: Payload): string | undefined;
   /**
-   * Returns whether a block with the properties in `context` may contain this type. If `matches` is absent, every block
-   * may contain the type.
+   * Returns whether a block with the properties in `context` is allowed to contain this type. If `matches` is absent,
+   * every block is allowed to contain the type.
    */
   matches?(context: TransactionContext): boolean;
 }

@@ -57,7 +57,7 @@ export function createTransferReader(
 const AMOUNT_DIGITS_MAX = AMOUNT_MAX.toString().length;
 
 /**
- * True if a transfer may have this amount: above 0 and at most 2^63 - 1.
+ * True if a transfer is allowed to have this amount: above 0 and at most 2^63 - 1.
  *
  * @param digits the amount in beddows, in digits without leading zeros
  */
@@ -85,9 +85,9 @@ function transferOf(amount: string, recipientId: unknown, data: unknown): Transf
 }
 
 /**
- * Returns `{ data: '' }` if the text of a transfer is present and empty; otherwise undefined. The codec keeps the empty
- * text as original JSON, because nodes pass the empty text on, and the signed bytes do not show whether the transfer
- * has an empty text or none.
+ * Returns `{ data: '' }` if the text of a transfer is present and empty; otherwise undefined. Nodes pass an empty text
+ * on, but the signed bytes do not show whether a transfer has an empty text or no text. The codec therefore keeps the
+ * empty text as original JSON.
  */
 export function emptyData(asset: unknown): JsonObject | undefined {
   return member(asset, 'data') === '' ? { data: '' } : undefined;

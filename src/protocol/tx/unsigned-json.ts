@@ -13,9 +13,10 @@ import { countedAmount } from './amounts.ts';
 /**
  * Maximum depth of nested arrays and objects in an asset of a transaction in a block. The reference (lisk-sdk) copies
  * assets recursively when it stores them. The depth that lisk-sdk can copy depends on how much of its code V8 has
- * compiled. This depth is at most 1,780 levels in a fresh process, and up to 3,141 levels in a process that has run for
- * a long time. The limit of this node is above 3,141, because this node must accept every asset that any lisk-sdk node
- * can store. The limit is below 4,000, because V8 cannot write JSON of more than about 4,000 levels in this node.
+ * compiled. In a fresh process, lisk-sdk can copy up to 1,780 levels. In a process that has run for a long time, it can
+ * copy up to 3,141 levels. The limit of this node is above 3,141, because this node must accept every asset that any
+ * lisk-sdk node can store. The limit is below 4,000, because V8 cannot write JSON of more than about 4,000 levels in
+ * this node.
  */
 const ASSET_NESTING_MAX = 3_400;
 
@@ -110,7 +111,7 @@ function tooDeep(id: TransactionId, levelsMax: number): TransactionError {
 }
 
 /**
- * Returns the reason why the pool must refuse a transaction, even though a block with this transaction may be valid.
+ * Returns the reason why the pool must refuse a transaction, even though a block with this transaction can be valid.
  * Returns undefined if there is no such reason.
  */
 export function poolFault(transaction: Transaction): TransactionError | undefined {

@@ -24,7 +24,7 @@ export type VoteWeightMode = 'live' | 'pending';
 
 /**
  * The vote weights that `finishWeights` completes and checks at the end of a block. Between the transactions of a
- * block, weights may have fractions and any size, because lisk-sdk computes with unbounded numbers. At the end of the
+ * block, weights can have fractions and any size, because lisk-sdk computes with unbounded numbers. At the end of the
  * block, lisk-sdk stores each weight as a signed 64-bit integer.
  */
 export interface UnfinishedWeights {
@@ -65,7 +65,7 @@ export function finishWeights(
 
 /**
  * Creates a function that returns the negated sum of a list of amounts, or undefined if the sum is not a whole number.
- * Delegates with the same voters have lists with the same amounts, and an amount may have a million digits. The created
+ * Delegates with the same voters have lists with the same amounts, and an amount can have a million digits. The created
  * function therefore sums up equal lists only once.
  */
 function negatedSums(): (amounts: readonly Decimal[]) => bigint | undefined {
@@ -143,7 +143,7 @@ export function applyVoteWeight(
  * Adds beddows to the vote weight of a delegate (mode `live`), or to the pending vote weight of the delegate (mode
  * `pending`).
  *
- * @param by beddows to add; may be negative
+ * @param by beddows to add; can be negative
  * @returns the vote weight of the delegate after the call, without the pending vote weight
  * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE` if `publicKey` belongs to no delegate
  */
@@ -153,7 +153,7 @@ export function addVoteWeight(state: StateWriter, publicKey: PublicKey, by: bigi
   const { address, username, voteWeight, pendingVoteWeight, rank } = delegate;
   const isLive = mode === 'live';
   // All members are copied one by one, because spreading an object takes several times as long. A transfer copies each
-  // delegate for which its sender or its recipient votes, and an account may vote for 101 delegates.
+  // delegate for which its sender or its recipient votes, and an account can vote for 101 delegates.
   const weight = isLive ? voteWeight + by : voteWeight;
   state.setDelegate({
     publicKey,
