@@ -99,7 +99,7 @@ function unlessFailed<A>(
 }
 
 /**
- * True if an answer reports a failed call in its data, like the answers of `packFailure`. Even an honest peer may send
+ * True if an answer reports a failed call in its data, like the answers of `packFailure`. Even an honest peer can send
  * an answer of this kind, for example while it is busy or stops.
  *
  * @param member name of a member that every successful answer has
@@ -194,7 +194,7 @@ export function readCall(data: unknown): IncomingCall {
 
 /**
  * Reads the ids in a request for a common block. The parameter `ids` is one string, in which commas separate the ids.
- * Quotation marks may enclose each id. Like all nodes of generation 2, this node looks up only the first valid id.
+ * Quotation marks can enclose each id. Like all nodes of generation 2, this node looks up only the first valid id.
  */
 function readIds(name: string, ids: unknown, request: (asked: ChainRequest) => IncomingCall): IncomingCall {
   if (typeof ids !== 'string') return failing(name, 'Invalid block id sequence');

@@ -105,8 +105,8 @@ export function readCall(data: unknown): IncomingCall {
 }
 
 /**
- * Functions by kind of request. Each function packs the result of a request, in the form of lisk-sdk 3.0.2 if that
- * release has the request.
+ * For each kind of request, the function that packs the result of the request. If lisk-sdk 3.0.2 has this kind of
+ * request, the result has the form of this release.
  */
 const PACK_RESULT: Readonly<Record<ChainRequest['kind'], (result: unknown) => unknown>> = {
   tip: (block) => block,
@@ -175,7 +175,8 @@ function readResult(request: PeerRequest, result: unknown): AnswerVerdict<unknow
 /**
  * Reads transactions, and skips the transactions that a block already contains. A node of lisk-sdk 3.0.2 sends such a
  * transaction without most of its asset. If this node did not skip the incomplete transaction, this node would penalise
- * an honest peer for invalid data. This node gets the transaction with its block anyway.
+ * an honest peer for invalid data. This node does not need the answer for such a transaction, because it gets the
+ * transaction together with its block.
  */
 function readUnconfirmed(fields: Fields): AnswerVerdict<PeerAnswers['transactions']> {
   const verdict = readTransactions(fields);

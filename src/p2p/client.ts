@@ -15,8 +15,8 @@ export interface DialOptions {
   readonly info: NodeInfo;
   readonly clock: Clock;
   /**
-   * Timeout of the TCP connect and the WebSocket upgrade together. The SocketCluster handshake has a second timeout of
-   * the same length.
+   * Time limit in milliseconds for the TCP handshake and the WebSocket upgrade together. The SocketCluster handshake
+   * has a separate time limit of the same length.
    */
   readonly timeoutMs: number;
   readonly shared: SharedUnsolicitedBytesBudget;
@@ -30,7 +30,7 @@ export interface Dialled {
 }
 
 /**
- * Starts to dial. Calls and events may arrive before the answer to the handshake, because peers push their info first.
+ * Starts to dial. Calls and events can arrive before the answer to the handshake, because peers push their info first.
  */
 export function dial(options: DialOptions): Dialled {
   const { address, dialect, info, clock, timeoutMs, on } = options;
@@ -88,7 +88,10 @@ const LATE_REASONS: ReadonlySet<string> = new Set([
   'Opening handshake has timed out',
 ]);
 
-/** Lets the reason of a failed dial name the time limit, which the texts of the libraries do not. */
+/**
+ * If a dial failed because of a time limit, returns a close reason whose text contains this time limit. The texts of
+ * the libraries do not contain the time limit. Any other close reason stays unchanged.
+ */
 function namingTimeout({ code, reason }: CloseReason, timeoutMs: number): CloseReason {
   if (code === UNANSWERED_CODE) return { code, reason: `The peer did not answer the handshake within ${timeoutMs} ms` };
   return LATE_REASONS.has(reason)

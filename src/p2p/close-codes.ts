@@ -14,7 +14,7 @@ const LABELLED_CODES: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * A peer may send any close code. All codes without their own label share the label `other`, to limit the number of
+ * A peer can send any close code. All codes without their own label share the label `other`, to limit the number of
  * time series.
  */
 export function codeLabel(code: number): string {

@@ -189,9 +189,9 @@ export class PeerConnection implements Connection {
   }
 
   /**
-   * @throws ProtocolError `REQUEST_FAILED` if `REQUESTS_PER_PEER_MAX` calls to the peer are unanswered, the generation
-   *   does not have this kind of request, or a call fails. The error is the same if the peer refuses the request or
-   *   sends a malformed answer.
+   * @throws ProtocolError `REQUEST_FAILED` in five cases: `REQUESTS_PER_PEER_MAX` calls to the peer are unanswered, the
+   *   generation does not have this kind of request, a call fails, the peer refuses the request, or the peer sends a
+   *   malformed answer
    */
   async request<R extends PeerRequest>(request: R): Promise<AnswerTo<R>> {
     const failed = (reason: string, cause?: unknown): ProtocolError =>
@@ -314,8 +314,8 @@ export class PeerConnection implements Connection {
  * Returns the `RequestKind` of a request. An answer to a request of the kind `other` counts against a byte budget if
  * its weight is above `SMALL_WEIGHT_MAX` (`unsolicited-bytes.ts`), because any peer can cause such a request. For
  * example, the node requests each new transaction that a peer announces. Answers to requests of the kind `blocks` count
- * against no budget, because the node sends such requests only to the sync peer (whose chain it downloads) and to same-tip
- * peers (which announce the same tip as the sync peer).
+ * against no budget, because the node sends such requests only to the sync peer (whose chain it downloads) and to
+ * same-tip peers (which announce the same tip as the sync peer).
  */
 function requestKindOf({ kind }: PeerRequest): RequestKind {
   return kind === 'blocksAfter' || kind === 'highestCommonBlock' || kind === 'tip' ? 'blocks' : 'other';

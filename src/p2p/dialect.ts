@@ -33,7 +33,7 @@ export interface WireDialect {
   readonly events: readonly string[];
   /**
    * Generation of the protocol. The rows of this generation in the table `RATES` (`ports/rates.ts`) limit how often a
-   * peer may use each procedure and event on a connection.
+   * peer is allowed to use each procedure and event on a connection.
    */
   readonly generation: Generation;
   /**
@@ -68,7 +68,7 @@ export interface WireDialect {
   openInfoAnswer(answer: unknown): unknown;
 
   /**
-   * Creates the calls for a request. A request may need several calls. The generator yields each call, and the caller
+   * Creates the calls for a request. A request can need several calls. The generator yields each call, and the caller
    * resumes the generator with the answer to this call. The generator returns the result of the request.
    *
    * @throws ProtocolError `REQUEST_UNSUPPORTED` if this generation does not have this request

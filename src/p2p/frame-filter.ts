@@ -68,8 +68,8 @@ export interface Arrival {
 }
 
 /**
- * `count` gets this value for the second and each further frame of a batch, because it has already counted all bytes of
- * the batch with the first frame.
+ * The argument of `count` for the second and each further frame of a batch. The call of `count` for the first frame has
+ * already counted all bytes of the batch.
  */
 const NO_BYTES: Arrival = { bytes: 0, seemsAnswer: false };
 
@@ -159,8 +159,9 @@ export class FrameFilter {
 
   #frame(value: unknown): Frame | null {
     const event = isRecord(value) ? own(value, 'event') : undefined;
-    // A frame with the members `event` and `rid` may have counted as an answer when it arrived, but `frameOf` reads it
-    // as an event. Events must count against the budgets, so the filter drops a frame with both members.
+    // If a frame has the members `event` and `rid`, it is possible that the filter counted the frame as an answer on
+    // arrival. However, `frameOf` reads such a frame as an event. Events must count against the budgets, so the filter
+    // drops a frame with both members.
     if (isRecord(value) && event !== undefined && own(value, 'rid') !== undefined) return null;
     if (isRecord(value) && event === GOODBYE) return this.#goodbye(own(value, 'data'));
     if (isRecord(value) && event === HANDSHAKE) return this.#handshake(own(value, 'cid'));

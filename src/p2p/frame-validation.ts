@@ -9,7 +9,7 @@ import { isIpv4 } from '../primitives/ip.ts';
  * Up to this number, the arrays and objects in a frame add nothing to the weight of the frame (see the head of
  * `unsolicited-bytes.ts`). The longest answers of real nodes contain 34 full blocks, or the rows of these blocks
  * (`rows-gen2.ts`). Such an answer has about 20,000 arrays and objects. The node does not refuse a frame with more than
- * `CONTAINERS_FREE` of them, because an asset of generation 3 may contain any number of arrays and objects. However,
+ * `CONTAINERS_FREE` of them, because an asset of generation 3 can contain any number of arrays and objects. However,
  * each array or object above `CONTAINERS_FREE` adds `CONTAINER_BYTES` to the weight.
  */
 const CONTAINERS_FREE = 50_000;
@@ -23,7 +23,7 @@ export const FRAME_BYTES_MAX = 3_048_576;
 /**
  * Maximum number of WebSocket frames (fragments) in one message. Nodes send each message in one WebSocket frame. The
  * maximum suffices for a proxy that splits the largest message into fragments of 48 kilobytes. No other limit counts
- * fragments before their message ends, and fragments may be empty. Without this maximum, a peer could make the node
+ * fragments before their message ends, and fragments can be empty. Without this maximum, a peer could make the node
  * handle a million fragments in a second.
  */
 export const MESSAGE_FRAGMENTS_MAX = 64;
@@ -34,7 +34,7 @@ export const PEER_LIST_MAX = 1_000;
 /** Maximum number of frames in one batch (a JSON array of frames). */
 export const BATCH_FRAMES_MAX = 100;
 /**
- * Maximum depth of nested arrays and objects in a frame. Usual frames need 10 levels. But assets of generation 3 may
+ * Maximum depth of nested arrays and objects in a frame. Usual frames need 10 levels. But assets of generation 3 can
  * contain any JSON, and real nodes store up to about 3,100 levels (`protocol/tx/unsigned-json.ts`). The stack of this
  * node suffices for 4,000 levels of recursion.
  */
@@ -72,7 +72,7 @@ export function parseJson(text: string): unknown {
     return undefined;
   }
   // Searching a million lists for `__proto__` takes as long as parsing them. Therefore `tame` searches the value only
-  // if the text may contain `__proto__`, which is rare.
+  // if `MAY_NAME_PROTO` matches the text. A match is rare.
   return !MAY_NAME_PROTO.test(text) || tame(value) ? value : undefined;
 }
 
@@ -155,8 +155,8 @@ export function portOf(value: unknown): number | undefined {
 }
 
 /**
- * Returns the IPv4 address in a socket's remote address, which may be an IPv4 address mapped into IPv6. The result is
- * undefined for any other address, or if the socket has no remote address.
+ * Returns the IPv4 address in the remote address of a socket. The remote address can also be an IPv4 address that is
+ * mapped into IPv6. The result is undefined for any other address, or if the socket has no remote address.
  */
 export function ipv4Of(remoteAddress: string | undefined): string | undefined {
   const ip = remoteAddress?.replace(/^::ffff:/i, '');
@@ -230,7 +230,7 @@ function errorOf(error: unknown): { message: string; name: string } {
 
 /**
  * True if the arrays and objects of a JSON text are not nested too deeply. For a text that is not JSON, the result has
- * no meaning. The function does not limit the number of values, because an asset in a valid block may contain a million
+ * no meaning. The function does not limit the number of values, because an asset in a valid block can contain a million
  * empty lists. Parsing a million empty lists takes 0.1 to 0.6 s, and 80 to 130 MB of memory.
  */
 function isModest(text: string): boolean {

@@ -39,8 +39,8 @@ export function infoOf(fields: Fields, address: PeerAddress): PeerInfo {
 }
 
 /**
- * True for a valid semantic version of at most 128 characters. Real nodes reject an info with an invalid version, and a
- * whole peer list if one entry has an invalid version.
+ * True for a valid semantic version of at most 128 characters. Real nodes reject an info with an invalid version. They
+ * also reject a whole peer list if one of its entries has an invalid version.
  */
 export function isVersion(value: unknown): value is string {
   return typeof value === 'string' && value.length <= 128 && semver.valid(value) !== null;

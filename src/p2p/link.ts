@@ -20,7 +20,8 @@ import type { RequestKind } from './unsolicited-bytes.ts';
 const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
 /**
  * Maximum number of unsent bytes of all peers together. Above this maximum, the node sends no message, call or answer
- * to a peer with more than `UNSENT_BYTES_FREE` unsent bytes. At the attempt to send one, the node disconnects the peer.
+ * to a peer with more than `UNSENT_BYTES_FREE` unsent bytes. If the node has something to send to such a peer, it
+ * disconnects the peer instead.
  */
 export const UNSENT_BYTES_TOTAL_MAX = 24 * 1024 * 1024;
 const UNSENT_BYTES_FREE = 256 * 1024;
@@ -104,8 +105,9 @@ export class Link {
    * @param answerBytes maximum size of the answer in bytes; `FRAME_BYTES_MAX` by default. A larger answer counts as
    *   unsolicited bytes
    * @param what kind of the request; `blocks` by default
-   * @throws ProtocolError `CALL_FAILED` if the connection is not open or ends before the answer, or if the peer reads
-   *   too slowly. The error is the same if the peer answers with an error, or if no answer comes within `timeoutMs`
+   * @throws ProtocolError `CALL_FAILED` in five cases: the connection is not open, the connection ends before the
+   *   answer arrives, the peer reads too slowly, the peer answers with an error, or no answer arrives within
+   *   `timeoutMs`
    */
   async call(outgoing: Outgoing, timeoutMs: number, answerBytes?: number, what?: RequestKind): Promise<unknown> {
     this.#refuseWhenClosed();

@@ -45,7 +45,7 @@ export class RateWindow {
   }
 }
 
-/** Limits how many actions may start in one second. Further actions wait for the following second. */
+/** Limits how many actions can start in one second. Further actions wait for the following second. */
 export class Pacer {
   readonly #clock: Clock;
   readonly #perSecondMax: number;
@@ -79,7 +79,7 @@ export interface ByteRate {
 }
 
 /**
- * A token bucket of bytes. A caller may take more bytes than the bucket has. The missing bytes are the debt of the
+ * A token bucket of bytes. A caller can take more bytes than the bucket has. The missing bytes are the debt of the
  * bucket. While the bucket has a debt, the bytes that it gains reduce this debt.
  */
 export class ByteBucket {

@@ -1,6 +1,6 @@
 /**
  * Applies backpressure to a connection. While the node does not read, the peer's bytes stay in the buffers of the TCP
- * connection. Several parts of the node may pause a connection at the same time. Reading continues when no part pauses
+ * connection. Several parts of the node can pause a connection at the same time. Reading continues when no part pauses
  * the connection.
  */
 

@@ -69,12 +69,12 @@ const ASSET_COLUMNS = [
 
 /**
  * Maximum number of rows in one answer. An answer has this number of rows if it contains a hundred blocks, each with
- * the largest number of transactions that a network may allow.
+ * the largest number of transactions that a network can allow.
  */
 const ROWS_MAX = 15_000;
 const LIST_ENTRIES_MAX = 200;
 /**
- * Matches an integer in text form. Instead of a number, a peer may send the text that a column of its database
+ * Matches an integer in text form. Instead of a number, a peer can send the text that a column of its database
  * contains.
  */
 const INTEGER = /^-?[0-9]{1,15}$/;

@@ -35,11 +35,15 @@ export interface ListenOptions {
    * protocol handshake (see `TransportTimeouts.handshakeMs`).
    */
   readonly handshakeTimeoutMs: number;
-  /** If no message arrives for this time, not even an answer to a heartbeat, the node closes the connection. */
+  /**
+   * If no message arrives for this time (in milliseconds), the node closes the connection. The answer to a heartbeat
+   * also counts as a message.
+   */
   readonly pongTimeoutMs: number;
   /**
-   * Maximum number of connections that may have an unfinished handshake at the same time. If a new connection exceeds
-   * the maximum, the server closes the oldest unfinished connection of the address with the most unfinished handshakes.
+   * Maximum number of connections with an unfinished handshake at the same time. If a new connection exceeds the
+   * maximum, the server selects the address with the most unfinished handshakes, and closes the oldest unfinished
+   * connection of this address.
    */
   readonly handshakesPendingMax: number;
   /** Maximum number of new connections from one address in ten seconds. The server closes further connections. */
@@ -213,9 +217,9 @@ class AcceptedConnections implements ServerEvents {
         else connection.link.terminate({ code: 1006, reason: 'Peer does not finish its messages' });
       },
     };
-    // When the last bytes of a message arrive, the WebSocket's own listener emits the event `message`. This listener
-    // must run before that listener. Otherwise this listener would run after the event `message`, and would count the
-    // last bytes of the finished message as a new unfinished message.
+    // When the last bytes of a message arrive, the WebSocket's own listener emits the event `message`. The listener
+    // below must run before the WebSocket's own listener. If the listener below ran after the event `message`, it would
+    // count the last bytes of the finished message as a new unfinished message.
     socket.prependListener('data', (bytes: Buffer) => {
       this.#unfinished.arrived(webSocket, bytes.length, control);
     });

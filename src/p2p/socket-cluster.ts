@@ -247,7 +247,7 @@ export function connectClient({ hostname, port, path, query, timeoutMs, decode }
 }
 
 /**
- * Reserves the number of the next call on an inbound connection. Before this node answers the handshake, it may send a
+ * Reserves the number of the next call on an inbound connection. Before this node answers the handshake, it can send a
  * call directly, without the call function of the library (`Link.sendEarly`). The number of this call must be a number
  * that the library will not use again. The library has no public member for this purpose.
  */

@@ -65,8 +65,8 @@ interface TransportTimeouts {
    */
   readonly handshakeMs: number;
   /**
-   * If no message arrives on an inbound connection for this time, not even the answer to a heartbeat, the node closes
-   * the connection. The default is 20,000 ms, as in the reference.
+   * If no message arrives on an inbound connection for this time, the node closes the connection. The answer to a
+   * heartbeat also counts as a message. The default is 20,000 ms, as in the reference.
    */
   readonly pongMs: number;
   /**

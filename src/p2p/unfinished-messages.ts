@@ -3,7 +3,7 @@
  * The rate limits do not bound this memory, because they count a message only when it is complete. The heartbeat does
  * not bound this memory either, because it ends a connection only after twenty seconds without a complete message.
  *
- * Many peers may send a block of three megabytes at the same time, so it is normal that many large messages arrive
+ * Many peers can send a block of three megabytes at the same time, so it is normal that many large messages arrive
  * together. A message of more than `BYTES_FREE` bytes is large. Large messages take turns. The node receives only the
  * large messages that have a turn, and at most `TURNS_MAX` large messages have a turn at the same time. This node
  * pauses the connections of all other large messages until a turn ends. A turn ends when the message is complete, or
@@ -12,7 +12,7 @@
  * in a row, or if the turn lasts more than `TURN_LOOKS_MAX` checks. If several turns last too long, the slowest
  * connection loses its turn first.
  *
- * A connection that loses its turn may be the slow connection of an honest node. This node therefore does not close the
+ * A connection that loses its turn can be the slow connection of an honest node. This node therefore does not close the
  * connection, but pauses it. Waiting connections that have not lost a turn get a turn first. During the pause, the
  * bytes that the peer sends stay in the buffers of the TCP connection. The parts of messages that arrived before the
  * pause take memory, so `HELD_BYTES_MAX` limits their sum. There are two exceptions, in which this node closes the
@@ -58,24 +58,25 @@ const LOOK_MS = 1_000;
  */
 const SLOW_BYTES = 16_000;
 /**
- * Maximum number of checks in a row at which a connection may be slow. A connection that is also slow at the next check
- * loses its turn, if other connections wait. Most connections recover from packet loss within this number of checks.
+ * Maximum number of checks in a row at which a connection is allowed to be slow. If the connection is also slow at the
+ * next check, and other connections wait, the connection loses its turn. Most connections recover from packet loss
+ * within this number of checks.
  */
 const SLOW_LOOKS_MAX = 3;
 /**
- * Maximum number of checks that a turn may last while other connections wait. If a check finds several turns that have
- * lasted longer than this maximum, only the slowest of their connections loses its turn. If connections lose their
- * turns at a check because of `SLOW_LOOKS_MAX`, no connection loses its turn at this check because of `TURN_LOOKS_MAX`.
- * Turns have a limit because a waiting connection needs time for its own message: the heartbeat ends a connection after
- * 20 s without a complete message.
+ * Maximum number of checks that a turn is allowed to last while other connections wait. If a check finds several turns
+ * that have lasted longer than this maximum, only the slowest of their connections loses its turn. If connections lose
+ * their turns at a check because of `SLOW_LOOKS_MAX`, no connection loses its turn at this check because of
+ * `TURN_LOOKS_MAX`. Turns have a limit because a waiting connection needs time for its own message: the heartbeat ends
+ * a connection after 20 s without a complete message.
  */
 const TURN_LOOKS_MAX = 8;
 
 /**
  * Returns the maximum memory in bytes that all unfinished messages take together if this number of connections is open.
  * For each connection, the function adds `BYTES_FREE` and the size of two chunks. One of the two is the chunk that ends
- * a message. This chunk may also contain the beginning of another message, and the node does not count this beginning.
- * The other is the last chunk that arrives before the connection pauses.
+ * a message. This chunk can also contain the beginning of another message, and the node does not count this beginning.
+ * The second of the two is the last chunk that arrives before the connection pauses.
  */
 export function unfinishedBytesMax(connections: number): number {
   return TURNS_MAX * MESSAGE_BYTES_MAX + HELD_BYTES_MAX + connections * (BYTES_FREE + 2 * PIECE_BYTES_MAX);

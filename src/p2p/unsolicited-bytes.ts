@@ -9,10 +9,10 @@
  * these blocks. If bytes arrive faster than an honest node sends, this node pauses receiving from the connection
  * (backpressure). Third parties can make an honest node send small frames (`SMALL_WEIGHT_MAX`), but only up to a limit
  * (`FLOOD_BYTES_MAX`). This node closes a connection that exceeds this limit. Heavy frames (all frames that are not
- * small) never close a connection, because they may be blocks that an honest node passes on. This node does not read a
+ * small) never close a connection, because they can be blocks that an honest node passes on. This node does not read a
  * heavy frame that it drops, so the frame costs almost no processor time.
  *
- * An answer begins with the number of its request, so the beginning of a frame shows whether the frame may be an answer
+ * An answer begins with the number of its request, so the beginning of a frame shows whether the frame can be an answer
  * (`seemsAnswer`). `UnsolicitedBytesBudget` counts a frame with such a beginning as the answer to a pending request,
  * even if the frame is an event. The bytes of such an event would therefore not count against the budgets. For this
  * reason, the frame filter drops every event that begins like an answer.
@@ -54,7 +54,7 @@ const HEAVIEST = 16_000_000;
  */
 const HEAVY_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 2_000_000 };
 /**
- * The part of the budget `HEAVY_OF_ALL_PEERS` that only outbound peers may use. Therefore inbound peers cannot use up
+ * The part of the budget `HEAVY_OF_ALL_PEERS` that only outbound peers can use. Therefore inbound peers cannot use up
  * the budget for blocks from the peers that this node chose.
  */
 const HEAVY_RESERVE = HEAVIEST;
@@ -70,8 +70,8 @@ const HEAVY_OF_ALL_PEERS: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000
  */
 export const HEAVY_ANSWERS_OF_ALL_PEERS: ByteRate = { capacity: 3_000_000, perSecond: 2_000_000, debtMax: HEAVIEST };
 /**
- * Budget for all bytes that this node receives from one peer, except answers. The bytes of frames that this node drops
- * count, too. If a peer exceeds this budget, this node pauses the connection.
+ * Budget for all bytes that this node receives from one peer, except answers. The bytes of dropped frames also count.
+ * If a peer exceeds this budget, this node pauses the connection.
  */
 export const ARRIVING_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 4_000_000 };
 /**
@@ -86,8 +86,8 @@ export const ARRIVING_OF_ALL_PEERS: ByteRate = { capacity: 64_000_000, perSecond
  */
 export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_000 };
 /**
- * Maximum number of bytes by which the small frames of a peer may exceed `SMALL_OF_PEER` within `FLOOD_WINDOW_MS`. This
- * node closes a connection that exceeds this maximum, without a penalty for the address.
+ * Maximum number of bytes by which the small frames of a peer are allowed to exceed `SMALL_OF_PEER` within
+ * `FLOOD_WINDOW_MS`. This node closes a connection that exceeds this maximum, without a penalty for the address.
  *
  * Third parties can make an honest node pass on messages. In the minute after a blocked connection works again, 100
  * blocks, 91 messages of transactions and 91 messages of signatures can arrive from an honest node (`ports/rates.ts`).
@@ -125,7 +125,7 @@ export function readAtOnceBytesMax(connections: number): number {
 /**
  * Kind of a request. Requests for blocks, for the common block and for the tip have the kind `blocks`. Requests for
  * other data have the kind `other`. The node sends requests of the kind `blocks` only to the sync peer and same-tip
- * peers. The node may send requests of the kind `other` to any peer.
+ * peers. The node can send requests of the kind `other` to any peer.
  */
 export type RequestKind = 'blocks' | 'other';
 
@@ -185,9 +185,9 @@ export class UnsolicitedBytesBudget {
     const settled = ofKind.find(({ isRead }) => isRead) ?? ofKind[0];
     if (settled === undefined) return;
     this.#pending.splice(this.#pending.indexOf(settled), 1);
-    // This class does not know which request a frame answers. It may have counted the answer to the removed request as
-    // the answer to another pending request. In this case, the class notes again that the other request has no answer
-    // yet.
+    // This class does not know which request a frame answers. It is possible that the class has counted the answer to
+    // the removed request as the answer to another pending request. In this case, the class marks the other request as
+    // a request without an answer.
     for (const step of ['isArrived', 'isRead'] as const) {
       const mistaken = settled[step] ? undefined : this.#pending.find((each) => each[step]);
       if (mistaken !== undefined) mistaken[step] = false;
@@ -195,7 +195,7 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Counts the bytes of a message that arrived. A message that may be an answer to a pending request does not count.
+   * Counts the bytes of a message that arrived. A message that can be an answer to a pending request does not count.
    *
    * @param seems whether the message begins like an answer
    * @returns milliseconds for which this node must pause the connection
@@ -260,7 +260,7 @@ export class UnsolicitedBytesBudget {
     }
     this.#small.take(weight, nowMs);
     // The node also drops a frame if the shared budget and the peer's reserve have no room for the frame. Such a frame
-    // does not count towards `FLOOD_BYTES_MAX`, because other peers may have used up the shared budget.
+    // does not count towards `FLOOD_BYTES_MAX`, because it is possible that other peers have used up the shared budget.
     if (this.#shared.small.level(nowMs) >= weight) this.#shared.small.take(weight, nowMs);
     else if (this.#reserve.level(nowMs) >= weight) this.#reserve.take(weight, nowMs);
     else return false;
@@ -268,10 +268,10 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Finds a pending request whose flag `step` is not set, and whose answer may be as large as the frame. Of these
-   * requests, the function chooses the request with the smallest maximum size of the answer. A small acknowledgement is
-   * therefore assigned to a request with a large answer only if no request with a smaller answer fits. Among requests
-   * with the same maximum size, a request of the kind `blocks` comes first.
+   * Finds a pending request whose flag `step` is not set, and whose answer is allowed to be as large as the frame. Of
+   * these requests, the function chooses the request with the smallest maximum size of the answer. A small
+   * acknowledgement is therefore assigned to a request with a large answer only if no request with a smaller answer
+   * fits. Among requests with the same maximum size, a request of the kind `blocks` comes first.
    */
   #requestFor(bytes: number, step: Step): PendingRequest | undefined {
     let best: PendingRequest | undefined;

@@ -14,8 +14,8 @@ import type { Clock } from '../ports/clock.ts';
  */
 export const HEAD_BYTES_MAX = 65_536;
 /**
- * Maximum number of reads in which the request may arrive. The maximum limits the work for a connection that sends one
- * byte at a time.
+ * The whole request must have arrived after this number of reads. The maximum limits the work for a connection that
+ * sends one byte at a time.
  */
 const HEAD_READS_MAX = 64;
 const HEAD_END = Buffer.from('\r\n\r\n');
@@ -41,7 +41,7 @@ export function judgeUpgrade(head: Buffer, path: string, seenBytes = 0): Upgrade
   if (next !== QUESTION_MARK && next !== SPACE) return 'refused';
   const end = head.indexOf(HEAD_END, Math.max(0, seenBytes - HEAD_END.length + 1));
   if (end < 0) return head.length < HEAD_BYTES_MAX ? 'incomplete' : 'refused';
-  // A client of the protocol waits for the answer before it sends more bytes, so no byte may follow the headers.
+  // A client of the protocol waits for the answer before it sends more bytes, so the headers must be the last bytes.
   if (end + HEAD_END.length !== head.length || head.length > HEAD_BYTES_MAX) return 'refused';
   return isUpgrade(head.toString('latin1', expected.length)) ? 'upgrade' : 'refused';
 }
@@ -76,8 +76,8 @@ function isUpgrade(rest: string): boolean {
 }
 
 /**
- * Headers of which a request may contain only one each. If one of these headers occurred twice, its value would be
- * ambiguous.
+ * A request is allowed to contain each of these headers only once. If one of these headers occurred twice, its value
+ * would be ambiguous.
  */
 const SINGLE: ReadonlySet<string> = new Set(['upgrade', 'connection', 'content-length', 'transfer-encoding']);
 
