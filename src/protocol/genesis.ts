@@ -62,8 +62,8 @@ export interface Genesis {
 /**
  * @throws ProtocolError `GENESIS_INVALID` if there are no delegates, if the amount of an account is not above 0, or if
  *   the accounts get more than the supply. The error is also thrown if two delegates, two usernames or two transactions
- *   are equal (for example, two transfers of the same amount to the same account), or if the block would have more than
- *   `GENESIS_TRANSACTIONS_MAX` transactions
+ *   are equal. For example, two transfers of the same amount to the same account are equal. The error is also thrown if
+ *   the block would have more than `GENESIS_TRANSACTIONS_MAX` transactions
  */
 export function buildGenesis(request: GenesisRequest, format: GenesisFormat, ed25519: Ed25519): Genesis {
   const ordered = orders(request, format);

@@ -50,8 +50,9 @@ export interface HeightRange {
 }
 
 /**
- * Known rounds, blocks and transactions of a live network that deviate from the rules, by kind. The kinds have the
- * names that the configuration of lisk-sdk uses. A network without the file `exceptions.json` has no exceptions.
+ * For each kind of exception, the known rounds, blocks or transactions of a live network that deviate from the rules.
+ * The kinds have the names that the configuration of lisk-sdk uses. A network without the file `exceptions.json` has no
+ * exceptions.
  */
 export interface Exceptions {
   readonly senderPublicKey: ReadonlySet<TransactionId>;

@@ -19,15 +19,15 @@ export interface Earnings {
   readonly rewards: bigint;
 }
 
-/** Adds a block to its generator's count of forged blocks, if the generator has an account. */
+/** Adds 1 to the generator's count of forged blocks, if the generator has an account. */
 export function countProducedBlock(state: StateWriter, generator: Address): void {
   const account = state.account(generator);
   if (account !== undefined) state.setAccount({ ...account, producedBlocks: account.producedBlocks + 1 });
 }
 
 /**
- * Headers of the round that ends with `last`, in ascending order of height. `last` itself need not be stored in the
- * state yet.
+ * Headers of the round that ends with `last`, in ascending order of height. The state need not contain the header
+ * `last` yet.
  */
 export function headersOfRound(state: StateReader, last: BlockHeader, params: RoundLength): readonly BlockHeader[] {
   const headers: BlockHeader[] = [];
@@ -41,9 +41,9 @@ export function headersOfRound(state: StateReader, last: BlockHeader, params: Ro
 }
 
 /**
- * Computes the earnings of a finished round. For each block, its generator earns an equal share of the round's fees,
- * and the reward of the block. The fees that remain after this division go to the generator of the last block. An
- * exception of the network can change the fees and rewards of a round (`Exceptions.rounds`).
+ * Computes the earnings of a finished round. For each block, the generator of the block earns an equal share of the
+ * round's fees, and the reward of the block. The fees that remain after this division go to the generator of the last
+ * block. An exception of the network can change the fees and rewards of a round (`Exceptions.rounds`).
  *
  * @param headers all blocks of the round, in ascending order of height
  * @returns earnings by generator, in the order of the generators' first blocks

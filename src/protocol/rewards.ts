@@ -3,8 +3,8 @@
 import { GENESIS_SUPPLY, type RewardParams } from './params.ts';
 
 /**
- * Index of the milestone that applies at a height. The last milestone has no end. For heights below the offset, which
- * have no reward, the index is 0.
+ * Index of the milestone that applies at a height. The last milestone has no end. Heights below the offset have no
+ * reward. For these heights, the index is 0.
  */
 export function milestoneAt(height: number, rewards: RewardParams): number {
   const passed = Math.max(0, Math.trunc((height - rewards.offset) / rewards.distance));

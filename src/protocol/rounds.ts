@@ -74,8 +74,8 @@ export function shuffled<T>(list: readonly T[], round: number): readonly T[] {
 }
 
 /**
- * Returns the index of the frozen list that a round uses. List 1 is frozen after the genesis block, and each later list
- * n after round n - 1. Round n + `offset` uses list n. The rounds 1 to `offset` use list 1.
+ * Returns the index of the frozen list that a round uses. The node freezes list 1 after the genesis block, and it
+ * freezes each later list n after round n - 1. Round n + `offset` uses list n. The rounds 1 to `offset` use list 1.
  */
 export function listIndexOf(round: number, offset: number): number {
   return Math.max(round - offset, 1);

@@ -31,10 +31,10 @@ export interface Rules {
   // ---- transactions -------------------------------------------------------------------------------------------------
 
   /**
-   * Makes the checks that need no state and that the parser of the transaction does not make. The checks cover the
-   * primary signature (the signature of the sender's first key), and whether a block with the height, version and
-   * timestamp in `context` is allowed to contain this type of transaction. In generation 2, the checks also cover the
-   * id and the fee that the transaction states.
+   * Makes the checks of a transaction that need no state. The function does not repeat checks that the parser of the
+   * transaction has made. The function checks the primary signature (the signature of the sender's first key). The
+   * function also checks whether a block with the height, version and timestamp in `context` is allowed to contain this
+   * type of transaction. In generation 2, the function also checks the id and the fee that the transaction states.
    *
    * @param context height, version and timestamp of the block; for a transaction of the pool, height, version and
    *   timestamp of the tip. A field is undefined if the same check in lisk-sdk does not get the field. If the height
@@ -63,7 +63,7 @@ export interface Rules {
    * signatures of the members of a multisignature account (a group), but not the primary signature. The search takes
    * the possible keys from the state. If the transaction registers a group, the search takes the members' keys from the
    * transaction. The search yields signature checks in several steps, so that other threads can make the checks before
-   * the transaction is verified. The search returns no value. It only makes the later verification faster: the
+   * the transaction is verified. The search returns no value. The search only makes the later verification faster: the
    * signature cache then has the results of the checks, and the verification tries the right member's key first. No
    * verdict on the transaction depends on the search.
    *
@@ -158,9 +158,8 @@ export interface Rules {
   blockSignatureChecks(block: Block): readonly SignatureCheck[];
 
   /**
-   * Makes all checks of `validateBlock`, except that it does not call `validateTransaction` for the transactions.
-   * Screening a block needs only one signature check. A peer that sends invalid blocks therefore costs the node little
-   * time.
+   * Makes all checks of `validateBlock` except the checks of single transactions (`validateTransaction`). Screening a
+   * block needs only one signature check. A peer that sends invalid blocks therefore costs the node little time.
    *
    * @param context as in `validateBlock`
    * @throws BlockRejected
@@ -215,7 +214,10 @@ export interface Rules {
   /** Whether an announced tip is better than the tip `than`. The function compares only members of `AnnouncedTip`. */
   prefersTip(announced: AnnouncedTip, than: AnnouncedTip): boolean;
 
-  /** Whether blocks become final (BFT), and headers of a delegate can contradict each other. */
+  /**
+   * Whether blocks become final (BFT). The protocol forbids contradicting headers of a delegate only if this value is
+   * true.
+   */
   readonly hasFinality: boolean;
 
   /**
@@ -233,9 +235,9 @@ export interface Rules {
   // ---- slots and rounds ---------------------------------------------------------------------------------------------
 
   /**
-   * Returns the public keys of the delegates that may forge in the round of a block, in the order of their slots. Entry
-   * `slot mod activeDelegates` is the owner of the slot. The result has fewer than `activeDelegates` entries if fewer
-   * delegates exist. The result is empty if the state has no delegate list for the round.
+   * Returns the public keys of the delegates that are allowed to forge in the round of a block, in the order of their
+   * slots. Entry `slot mod activeDelegates` is the owner of the slot. The result has fewer than `activeDelegates`
+   * entries if fewer delegates exist. The result is empty if the state has no delegate list for the round.
    *
    * @param height height of the block to be forged; `state` must be the state after the parent of this block
    */
@@ -255,7 +257,7 @@ export interface Rules {
    * Builds and signs the next block.
    *
    * @param request.previouslyForged the last header that the signing journal contains for the delegate with the key
-   *   pair `request.keyPair`, or the header that `handOver` returned; undefined if there is none
+   *   pair `request.keyPair`, or the header that `handOver` returned; undefined if there is no such header
    * @throws ProtocolError `FORGING_CONTRADICTS` if the new header would contradict `previouslyForged`. The function
    *   throws this error before it signs anything
    * @throws ProtocolError `FORGER_LEAVES`, `FORGER_NOT_IN_TURN`, `FORGER_SLOT_TAKEN`, `FORGING_CONTRADICTS` or
@@ -266,7 +268,7 @@ export interface Rules {
   /**
    * Checks whether two headers of one delegate contradict each other.
    *
-   * @returns the reason as a sentence; undefined if the delegate may sign both
+   * @returns the reason as a sentence; undefined if the delegate is allowed to sign both headers
    */
   contradiction(earlier: SignedHeader, header: SignedHeader): string | undefined;
 

@@ -105,12 +105,12 @@ export interface StateWriter extends StateReader {
   setAccount(account: Account): void;
   setDelegate(delegate: Delegate): void;
   /**
-   * Stores a list of delegates under an index. With the same index, `roundList` returns this list. If `list` is
+   * Stores a list of delegates under an index. For the same index, `roundList` then returns this list. If `list` is
    * undefined, the function removes the list at this index.
    */
   setRoundList(index: number, list: readonly PublicKey[] | undefined): void;
   setBftState(bftState: Uint8Array): void;
-  /** Stores a fact under a name. Only a revert of the block that stored the fact removes the fact. */
+  /** Stores a fact under a name. The fact stays in the state until the node reverts the block that stored the fact. */
   setFact(name: string, value: string): void;
 }
 

@@ -5,9 +5,9 @@
  */
 
 /**
- * Hexadecimal text of 32 bytes, in lower case except in `MemberSignature`. While the node applies a block, however,
- * `Account.publicKey` can have upper-case letters, because later transactions of the account in the same block must
- * contain the key in the same letter case (`tx/apply.ts`).
+ * Hexadecimal text of 32 bytes, in lower case. There are two exceptions. The key in a `MemberSignature` can have
+ * upper-case letters. While the node applies a block, `Account.publicKey` can also have upper-case letters, because
+ * later transactions of the account in the block must contain the key in the same letter case (`tx/apply.ts`).
  */
 export type PublicKey = string;
 /** Hexadecimal text of 64 bytes, in lower case except in `Transaction.signatures` and `MemberSignature`. */
@@ -136,8 +136,8 @@ export interface Transaction {
  */
 export interface OriginalJson {
   /**
-   * The key as the sender wrote it, if it has upper-case letters. Nodes accept such a key only in the block in which
-   * the account gets its public key (`tx/apply.ts`).
+   * The key as the sender wrote it, if the key has upper-case letters. Nodes accept such a key only in the block in
+   * which the account gets its public key (`tx/apply.ts`).
    */
   readonly senderPublicKey?: string;
   /**

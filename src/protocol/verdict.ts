@@ -95,9 +95,9 @@ export type TransactionRejectionCode =
   /**
    * The transaction fails a check that needs no state, such as a check of its format or signature. A peer that sends an
    * invalid transaction loses its whole reputation, unless the operator has named this peer. The code also applies to a
-   * member's signature that the pool refuses without verifying it: no pending transaction has the `transactionId` of
-   * the signature, the key of the signature belongs to no member, or this member has already signed the transaction. A
-   * peer that sends such a signature loses no reputation.
+   * member's signature that the pool refuses without verifying it. There are three such cases: no pending transaction
+   * has the `transactionId` of the signature, the key of the signature belongs to no member, or this member has already
+   * signed the transaction. A peer that sends such a signature loses no reputation.
    */
   | 'TRANSACTION_INVALID'
   /** The transaction is already in a queue of the pool or in the chain. */
@@ -163,7 +163,10 @@ export class BlockRejected extends ProtocolError {
   declare readonly code: BlockRejectionCode;
   readonly transactionErrors: readonly TransactionError[];
 
-  /** @param message the message with which lisk-sdk refuses the same block; if there is none, a message of Bloomery */
+  /**
+   * @param message the message with which lisk-sdk refuses the same block; if lisk-sdk has no such message, a message
+   * of Bloomery
+   */
   constructor(
     code: BlockRejectionCode,
     message: string,

@@ -138,7 +138,7 @@ function membersOf({ given, known, path }: Pair): Pair[] | string {
     return Object.keys(given).flatMap((name) => {
       const value = (given as Readonly<Record<string, unknown>>)[name];
       const own = Object.hasOwn(known, name) ? (known as JsonObject)[name] : undefined;
-      // Null counts as a missing member, because some programs write null for a member that others omit.
+      // Null counts as a missing member, because some programs write null for a member that other programs omit.
       if (value === own || value === null || (own === undefined && REMARKS.has(name))) return [];
       return [{ given: value, known: own, path: `${path}.${name}` }];
     });

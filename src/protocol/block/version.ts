@@ -8,8 +8,8 @@ import type { ChainParams } from '../params.ts';
 type Versions = Pick<ChainParams, 'exceptions'>;
 
 /**
- * Block version of a height: the lowest of `own` (the version of the generation) and the versions that the exceptions
- * of the network (`exceptions.blockVersions`) contain for the height.
+ * Returns the block version for a height. In `exceptions.blockVersions`, the exceptions of the network can list other
+ * versions for the height. The result is the lowest of these versions and `own` (the version of the generation).
  */
 export function versionAt(height: number, own: number, params: Versions): number {
   const excepted = [...params.exceptions.blockVersions]

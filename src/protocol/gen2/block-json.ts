@@ -31,12 +31,13 @@ const TOTAL_AS_NUMBER_LIMIT = 1_000_000_000_000_000n;
 /**
  * Reads a block. The function computes the id of the block, and ignores unknown members. If `totalAmount`, `totalFee`,
  * `reward`, `version` or `payloadLength` is missing or null, its value is 0. If `numberOfTransactions` is missing, its
- * value is the length of the list `transactions`. The height comes from the JSON, but no signature covers it.
+ * value is the length of the list `transactions`. The height comes from the JSON, but no signature covers the height.
  * `applyBlock` checks the height later.
  *
- * @throws BlockRejected `BLOCK_VERSION_INVALID` if the network has no blocks of this version; `BLOCK_UNSTORABLE` if a
- *   total of more than 64 bits agrees with the transactions (`totalOr`); `BLOCK_TRANSACTION_INVALID` if a transaction
- *   cannot be read; `BLOCK_MALFORMED` if another member cannot be read
+ * @throws BlockRejected `BLOCK_VERSION_INVALID` if the network has no blocks of this version
+ * @throws BlockRejected `BLOCK_UNSTORABLE` if a total of more than 64 bits agrees with the transactions (`totalOr`)
+ * @throws BlockRejected `BLOCK_TRANSACTION_INVALID` if a transaction cannot be read; `BLOCK_MALFORMED` if another member
+ *   cannot be read
  */
 export function blockFromJson(
   json: unknown,

@@ -39,8 +39,8 @@ export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainP
 
   const round = roundOf(block.height, params);
   // In some rounds, the delegate list is computed again for each block (`isRecomputed`). At the end of such a round,
-  // the list must still be computed from the vote weights of the round. The call of `listOf` therefore comes before the
-  // change of the vote weights.
+  // the function must still compute the list from the vote weights that were valid during the round. The call of
+  // `listOf` therefore comes before the change of the vote weights.
   const list = listOf(state, round, params);
   assert(list !== undefined, `the list of round ${round} is known at its end`);
   addPendingWeights(state);

@@ -37,10 +37,10 @@ export function forgeBlock(state: StateReader, tip: BlockHeader, request: ForgeR
 type Signed = Pick<SignedHeader, 'height' | 'timestamp'>;
 
 /**
- * The reason why a delegate that signed the header `last` must not sign `next`; undefined if the delegate may sign it.
- * Generation 2 does not punish contradictions. But a delegate that signs two blocks for one slot or height splits the
- * network. The function gets only the last header that the delegate signed. It therefore assumes that the delegate has
- * also signed a block for each earlier slot.
+ * The reason why a delegate that signed the header `last` must not sign `next`; undefined if the delegate is allowed to
+ * sign `next`. Generation 2 does not punish contradictions. But a delegate that signs two blocks for one slot or height
+ * splits the network. The function gets only the last header that the delegate signed. It therefore assumes that the
+ * delegate has also signed a block for each earlier slot.
  */
 export function contradictionWith(last: Signed, next: Signed, params: BuildParts['params']): string | undefined {
   if (slotAt(next.timestamp, params) <= slotAt(last.timestamp, params)) {

@@ -48,8 +48,8 @@ export const BASE_SHAPE = GEN2_SHAPES.compile({
 });
 
 /**
- * The fee of each type in beddows, by type number, for a transaction whose document states no fee. For the registration
- * of a multisignature group, the value is the fee for one key.
+ * Fees in beddows, by type number, for transactions whose documents state no fee. For the registration of a
+ * multisignature group, the value is the fee for one key.
  */
 const STATIC_FEES = [
   '10000000',
@@ -63,13 +63,13 @@ const STATIC_FEES = [
 ];
 
 /**
- * Reads a transaction, and makes all checks that need neither the state nor a block, except the checks of the
- * transaction's signature, id and fee. Id and fee come from the document. The node checks id, fee and signature
- * together later (`validateTransaction`), as lisk-sdk does. The function accepts a malformed transaction if the network
- * has an exception for it.
+ * Reads a transaction. The function makes all checks that need neither the state nor a block, except the checks of the
+ * signature, the id and the fee. The node makes these three checks together later (`validateTransaction`), as lisk-sdk
+ * does. The id and the fee of the returned transaction come from the document. The function accepts a malformed
+ * transaction if the network has an exception for it.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN`, or `TRANSACTION_INVALID` with all errors. If lisk-sdk throws
- *   a single `Error` for the fault, and not a list of errors, the list is empty
+ *   a single `Error` for the fault instead of a list of errors, this list is empty
  */
 export function transactionFromJson(json: unknown, types: Types, exceptions: Exceptions): Transaction {
   const { errors, transaction } = readTransaction(json, types);

@@ -1,7 +1,7 @@
 /**
- * Converts the BFT state to the bytes that the chain state stores, and back. When the node applies a block of version
- * 2, it replaces these bytes. The bytes contain only data that block headers do not have, so a BFT state takes only 5
- * KB with 101 delegates.
+ * Converts the BFT state to the bytes that the chain state stores, and back. Each time the node applies a block of
+ * version 2, the node replaces these bytes. The bytes contain only data that block headers do not have, so a BFT state
+ * takes only 5 KB with 101 delegates.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';

@@ -5,9 +5,9 @@
  * BFT state is an immutable value. Adding a header creates a new BFT state.
  *
  * The protocol needs two heights of a delegate: its last prevote and its last precommit. The newest voting header of
- * the delegate in the BFT state gives both. The last prevote is the height of this header. The last precommit is stored
- * with this header. If a delegate has no voting header in the BFT state, the protocol does not need these two heights.
- * All earlier votes of such a delegate are for blocks more than `range` heights below the next header (see
+ * the delegate in the BFT state gives both heights. The last prevote is the height of this header. The last precommit
+ * is stored with this header. If a delegate has no voting header in the BFT state, the protocol does not need these two
+ * heights. All earlier votes of such a delegate are for blocks more than `range` heights below the next header (see
  * `BftLimits`). A header never votes for a block that is so far below the header.
  */
 
@@ -109,7 +109,7 @@ export type SignedHeights = Pick<BftHeader, 'height' | 'maxHeightPreviouslyForge
 /**
  * Checks whether two headers of one delegate contradict each other. The order of the two arguments has no effect.
  *
- * @returns the message of lisk-sdk for the contradiction; undefined if the delegate may sign both headers
+ * @returns the message of lisk-sdk for the contradiction; undefined if the delegate is allowed to sign both headers
  */
 export function contradictionOf(one: SignedHeights, other: SignedHeights): string | undefined {
   const [earlier, later] = isOrdered(one, other) ? [one, other] : [other, one];
@@ -203,8 +203,8 @@ export function addHeader(bftState: BftState, header: BftHeader, minHeightActive
 
 /**
  * Returns the lowest height for which a header is allowed to precommit. The result is never more than `range` heights
- * below the header. From this height on, all blocks that the delegate of the header forged are in this chain, according
- * to the `maxHeightPreviouslyForged` of the delegate's headers. `addHeader` applies further limits.
+ * below the header. The values `maxHeightPreviouslyForged` of the delegate's headers show that all blocks that the
+ * delegate forged from this height on are in this chain. `addHeader` applies further limits.
  */
 function minPrecommitHeight(bftState: BftState, header: BftHeader, limits: BftLimits): number {
   const floor = Math.max(bftState.firstHeight, header.height - limits.range);
@@ -224,8 +224,8 @@ function minPrecommitHeight(bftState: BftState, header: BftHeader, limits: BftLi
 }
 
 /**
- * Index, in the lists of the BFT state, of the delegate's newest voting header. The last header of the lists does not
- * count. If there is no such header, the result is -1.
+ * Returns the index of the delegate's newest voting header in the lists of the BFT state. The function does not examine
+ * the last header of the lists. If the other headers contain no voting header of the delegate, the result is -1.
  */
 function newestVoteOf(bftState: BftState, generator: PublicKey): number {
   let index = bftState.generators.length - 1;

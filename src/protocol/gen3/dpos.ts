@@ -1,7 +1,8 @@
 /**
  * Updates the delegates of generation 3 for a block. Each block increases the count of forged blocks of its generator
  * by 1. The last block of a round also ends the round: the code counts the missed blocks, pays the earnings of the
- * round, and freezes the next delegate list (stores it in the state, so that later votes do not change it).
+ * round, and freezes the next delegate list. To freeze a list means to store it in the state, so that later votes do
+ * not change the list.
  */
 
 import { addressOf } from '../../crypto/keys.ts';

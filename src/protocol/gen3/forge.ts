@@ -49,11 +49,10 @@ function highestForged(previous: SignedHeader | undefined): number {
 
 /**
  * Returns the reason why the delegate must not sign on the branch of the new header: fork choice does not prefer this
- * branch to the branch of the last signed header. Returns undefined if fork choice prefers the new branch. LIP 0014
- * does not contain this check. If the last header and the new header name the same `maxHeightPreviouslyForged`, LIP
- * 0014 does not define which of the two headers is the later one, and accepts both. However, the delegate can have
- * signed a still earlier header that contradicts the new header, and perhaps the caller no longer knows this earlier
- * header.
+ * branch to the branch of the last signed header. Returns undefined if fork choice prefers the new branch. If the last
+ * header and the new header name the same `maxHeightPreviouslyForged`, LIP-0014 does not define which of the two
+ * headers is the later one, and accepts both. However, the delegate can have signed a still earlier header that
+ * contradicts the new header, and perhaps the caller no longer knows this earlier header.
  */
 function branchFault(previous: SignedHeader, { height, maxHeightPrevoted }: BftHeader): string | undefined {
   const isBetter =
@@ -72,7 +71,7 @@ function refuseContradiction(
   params: ChainParams,
 ): void {
   if (previous === undefined) return;
-  // LIP 0014 permits that a delegate signs a second block for the same slot at a greater height. For example, the
+  // LIP-0014 permits that a delegate signs a second block for the same slot at a greater height. For example, the
   // delegate could do this after a switch to a longer branch whose tip is older than the slot. But peers could apply
   // either of the two blocks, so the node does not sign the second block.
   const slot = slotAt(header.timestamp, params);

@@ -170,7 +170,7 @@ function slotsUntil(sinceS: number, block: BlockHeader, params: Pick<ChainParams
   return Math.max(0, slotAt(sinceS, params) + 1 - slotAt(block.timestamp, params));
 }
 
-/** Highest height of a branch that has a block in each slot since the first forged block, at the time `untilS`. */
+/** Height, at the time `untilS`, of a branch that has a block in each slot from the first forged block on. */
 function heightUntil(state: StateReader, untilS: number, params: Pick<ChainParams, 'blockTimeS'>): number {
   const first = state.header(FIRST_FORGED_HEIGHT);
   if (first === undefined || untilS <= first.timestamp) return 0;

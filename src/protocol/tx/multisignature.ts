@@ -81,7 +81,7 @@ export function applyMultisignature(
     errors.push(transactionError(transaction.id, message, '.signatures'));
   }
   // As in lisk-sdk, this comparison of keys is case-sensitive. The network therefore accepts a registration in which
-  // the sender names its own key, if at least one letter of this key has another case than in the key of the account.
+  // the sender names its own key, if the case of at least one letter of this key differs from the key of the account.
   if (keysgroup.includes(`+${sender.publicKey ?? transaction.senderPublicKey}`)) {
     const message = 'Invalid multisignature keysgroup. Can not contain sender';
     errors.push(transactionError(transaction.id, message, '.signatures'));

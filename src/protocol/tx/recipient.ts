@@ -2,9 +2,9 @@
  * Checks and encodes the recipients of transactions. The network accepts addresses and the text `NaNL` as recipients.
  * To check an address, lisk-sdk parses the text before the `L` to a number, writes the number as text again, and
  * compares the two texts. For `NaN`, the two texts are equal. In the bytes of a transfer, lisk-sdk writes `NaNL` as the
- * number 10. A transfer to `NaNL` therefore has the same id and the same signature as an otherwise equal transfer to
- * `10L`, but credits the separate account `NaNL`. No node accepts a transfer to `NaNL` over HTTP, but peers pass such
- * transfers on.
+ * number 10. If two transfers differ only in the recipients `NaNL` and `10L`, they therefore have the same id and the
+ * same signature. However, the transfer to `NaNL` credits the separate account `NaNL`. No node accepts a transfer to
+ * `NaNL` over HTTP, but peers pass such transfers on.
  */
 
 import { addressFault } from '../../crypto/keys.ts';

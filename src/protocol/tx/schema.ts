@@ -21,7 +21,8 @@ export type Shape = (value: unknown) => readonly ErrorObject[];
 const LOOSE_URI = /^[a-z][a-z0-9+,.-]*:[^\s]*$/i;
 
 /**
- * Compiles schemas. A schema can contain the names of text formats, such as `id`, whose rules depend on the generation.
+ * Compiles schemas. A schema can contain the names of text formats, such as `id`. The rules of these formats depend on
+ * the generation.
  */
 export interface ShapeCompiler {
   compile(schema: object): Shape;
@@ -37,7 +38,7 @@ export function createShapeCompiler(
 ): ShapeCompiler {
   const makeAjv = (): Ajv.Ajv => {
     // Ajv need not validate the schemas, because they are part of this program. To validate a schema, Ajv would compile
-    // its meta-schema, which takes longer than all other work of this file.
+    // its meta-schema. This compilation takes longer than all other work of this file.
     const ajv = new Ajv({ allErrors: true, schemaId: 'auto', useDefaults: false, meta: false, validateSchema: false });
     ajv.addFormat('id', isId);
     ajv.addFormat('address', (text: string) => recipientFault(text) === undefined);
@@ -53,7 +54,8 @@ export function createShapeCompiler(
     ajv.addFormat('uri', LOOSE_URI);
     ajv.addFormat('noNullByte', (text: string) => !containsNul(text));
     // Ajv also need not validate the definition of the keyword `uniqueSignedPublicKeys`. To validate the definition,
-    // Ajv would compile another meta-schema, which takes as long as compiling the schema of a transaction type.
+    // Ajv would compile another meta-schema. This compilation takes as long as compiling the schema of a transaction
+    // type.
     ajv.validateKeyword = () => true;
     ajv.addKeyword('uniqueSignedPublicKeys', { type: 'array', validate: haveDistinctKeys, errors: false });
     return ajv;
@@ -114,8 +116,8 @@ export interface SharedMembers {
 /**
  * Returns whether `members` have the form in which nodes write a transaction without signatures of group members.
  * Members in this form satisfy `BASE_PROPERTIES`. If the other members of the base schema are also valid, the caller
- * skips the schema check, which takes longer than all other steps of reading a transaction. If the result is false, the
- * transaction can still be valid, so the caller must make the schema check.
+ * skips the schema check, because this check takes longer than all other steps of reading a transaction. If the result
+ * is false, the transaction can still be valid, so the caller must make the schema check.
  */
 export function isPlainlyWritten(members: SharedMembers): boolean {
   const { id, blockId, height, confirmations, timestamp, signSignature, signatures, asset } = members;

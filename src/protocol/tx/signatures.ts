@@ -191,13 +191,13 @@ function matchOf(
 /**
  * Searches for the keys with which a transaction was signed: the second key and the keys of members. Other threads can
  * make the checks of a search before the transaction is verified. If the search finds a member for each signature, the
- * later verification of the transaction makes only one check for each signature, and the results of these checks are
+ * later verification of the transaction makes only one check for each signature. The results of these checks are then
  * already in the signature cache. If the search does not find all members, the verification tries the members as if
  * there had been no search. The search never changes the result of the verification.
  *
  * For 15 signatures of a group of 15 members, the search takes 15 checks if the signatures are in the order of the
- * members, and 127 in the worst order. If the first signature matches no member, the search ends after at most 29
- * checks.
+ * members. In the worst order, the search takes 127 checks. If the first signature matches no member, the search ends
+ * after at most 29 checks.
  *
  * @param sender the account before the transaction
  */

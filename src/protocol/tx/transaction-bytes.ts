@@ -101,8 +101,8 @@ export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionL
   }
 
   /**
-   * Returns the number of signed bytes before the basic bytes. These are the bytes of the network identifier, if the
-   * signatures cover it.
+   * Returns the number of signed bytes before the basic bytes. If the signatures cover the network identifier, this is
+   * the length of the identifier. If the signatures do not cover the network identifier, the result is 0.
    */
   function identifierLength(type: number): number {
     return layoutOf(type).networkBound ? NETWORK_IDENTIFIER_BYTES : 0;
@@ -196,7 +196,7 @@ export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionL
   };
 }
 
-/** Returns the bytes that the primary signature covers, and the `more` bytes after them. */
+/** Returns the bytes that the primary signature covers, together with the next `more` bytes. */
 function upToSignature({ whole, bytes, basicLength }: Known, more = 0): Buffer {
   return whole.subarray(0, whole.length - bytes.length + basicLength + more);
 }

@@ -137,8 +137,9 @@ interface Extras {
   readonly fee?: bigint;
   readonly written?: OriginalJson;
   /**
-   * The members' signatures in the letter case in which the node received them. Undefined if no member's signature has
-   * upper-case letters, because `signaturesIn` returns all signatures in lower case.
+   * The members' signatures in the letter case in which the node received them. The value is undefined if no member's
+   * signature has upper-case letters. In this case, the texts that `signaturesIn` returns are correct, because
+   * `signaturesIn` returns all signatures in lower case.
    */
   readonly signatures?: readonly Signature[];
 }

@@ -116,9 +116,10 @@ export function applyTransfer(
 }
 
 /**
- * Returns a list with one error if the sender of a transaction cannot pay its amount, and an empty list if the sender
- * can pay the amount. The list is also empty if the fee already made the balance negative, because an earlier check has
- * reported this error. The error in the list shows the balance before the fee was subtracted.
+ * Returns a list with one error if the sender of a transaction cannot pay the amount of the transaction. Returns an
+ * empty list if the sender can pay the amount. The list is also empty if the fee already made the balance negative,
+ * because an earlier check has reported this error. The error in the list shows the balance before the fee was
+ * subtracted.
  */
 export function amountErrors(transaction: Transaction, balance: bigint, amount: bigint): TransactionError[] {
   if (balance < 0n || balance >= amount) return [];

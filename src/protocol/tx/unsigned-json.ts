@@ -179,7 +179,7 @@ function isSameText(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Returns an object with the member `senderPublicKey` of `Transaction.written`, which stores the key with its
+ * Returns an object with the member `senderPublicKey` of `Transaction.written`. This member stores the key with its
  * upper-case letters. Returns an empty object if `key` is in lower case, because the node then stores no such member.
  */
 export function writtenKey(key: string): Pick<OriginalJson, 'senderPublicKey'> {
