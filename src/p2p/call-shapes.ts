@@ -32,7 +32,10 @@ export function malformed(reason: string): AnswerVerdict<never> {
   return { kind: 'malformed', offence: 'MALFORMED_MESSAGE', reason };
 }
 
-/** Reads the signatures in a message; undefined unless `value` is a list of 1 to `ITEMS_MAX` well-formed signatures. */
+/**
+ * Reads the signatures in a message. Returns undefined if `value` is not a list of 1 to `ITEMS_MAX` well-formed
+ * signatures.
+ */
 export function readMemberSignatures(value: unknown): readonly MemberSignature[] | undefined {
   if (!isListOfRecords(value, ITEMS_MAX) || value.length === 0) return undefined;
   const signatures: MemberSignature[] = [];
@@ -69,7 +72,7 @@ export function readPendingSignatures(result: Fields): AnswerVerdict<PeerAnswers
   return answered(read);
 }
 
-/** Reads id and height of a common block in an answer; other members are ignored. */
+/** Reads the id and the height of the highest common block in an answer. The function ignores other members. */
 export function readCommonBlock(common: Fields): AnswerVerdict<PeerAnswers['highestCommonBlock']> {
   const id = own(common, 'id');
   const height = own(common, 'height');
@@ -93,7 +96,7 @@ type Refused = Extract<IncomingCall, { kind: 'refused' }>;
 export interface ParsedCall {
   readonly kind: 'call';
   readonly name: string;
-  /** The argument as the peer sent it; undefined if the call has none. */
+  /** The argument as the peer sent it; undefined if the call has no argument. */
   readonly argument: unknown;
   /** Members of the argument; empty if the argument is not an object. */
   readonly fields: Fields;

@@ -100,7 +100,7 @@ function unlessFailed<A>(
 
 /**
  * True if an answer reports a failed call in its data, like the answers of `packFailure`. Even an honest peer can send
- * an answer of this kind, for example while it is busy or stops.
+ * an answer of this kind, for example while the peer is busy or stops.
  *
  * @param member name of a member that every successful answer has
  */
@@ -243,13 +243,13 @@ function commonOf({ id, height, previousBlock = null, timestamp }: Fields): obje
  * Packs the failure of a peer's call as the data of an ordinary answer. Returns undefined if this node must send the
  * failure as an error instead.
  *
- * If a node of lisk-sdk 2.3.8 requests blocks and gets `success: false`, that node reverts its own tip. Only two
- * failures of such requests therefore have `success: false`: this node does not have the block with the requested id
- * (`BLOCK_UNKNOWN`), or the request has no valid block id (`BLOCKS_UNSOLICITED`).
+ * If a node of lisk-sdk 2.3.8 requests blocks and gets `success: false`, that node reverts its own tip. This node
+ * therefore answers a request for blocks with `success: false` in only two cases. Either this node does not have the
+ * block with the requested id (`BLOCK_UNKNOWN`), or the request has no valid block id (`BLOCKS_UNSOLICITED`).
  *
  * On an inbound connection, this node sends only these two failures as data, and all other failures as errors. On a
- * connection that this node dialled, it sends all failures as data, because a peer of lisk-sdk 2.3.8 bans a dialling
- * node that sends an error.
+ * connection that this node dialled, this node sends all failures as data, because a peer of lisk-sdk 2.3.8 bans a
+ * dialling node that sends an error.
  */
 export function packFailure(
   asked: AnsweredCall | undefined,

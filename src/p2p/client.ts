@@ -82,7 +82,10 @@ export function dial(options: DialOptions): Dialled {
 
 /** Code with which the library ends a connection whose peer does not answer the handshake in time. */
 const UNANSWERED_CODE = 4000;
-/** Reasons that `socketcluster-client` and `ws` give when no WebSocket is open in time. */
+/**
+ * Texts of the close reasons that `socketcluster-client` and `ws` give if the WebSocket does not open within the time
+ * limit.
+ */
 const LATE_REASONS: ReadonlySet<string> = new Set([
   'WebSocket was closed before the connection was established',
   'Opening handshake has timed out',

@@ -3,8 +3,9 @@
 import { CLOSE } from './dialect.ts';
 
 /**
- * Close codes that have a label of their own: the codes 1000 to 1015 of WebSocket (RFC 6455, 7.4.1, and later
- * registrations), and the codes that this node and the lisk-sdk nodes of both generations use.
+ * Close codes that have a label of their own. The set contains the codes 1000 to 1015 of WebSocket (RFC 6455, 7.4.1,
+ * and later registrations). The set also contains the codes that this node and the lisk-sdk nodes of both generations
+ * use.
  */
 const LABELLED_CODES: ReadonlySet<number> = new Set([
   ...Array.from({ length: 16 }, (_, index) => 1000 + index),

@@ -30,8 +30,8 @@ import { ReceiveLimits } from './receive-limits.ts';
 import type { RequestKind } from './unsolicited-bytes.ts';
 
 /**
- * An answer to a push of the node info, or to a ping of the latency probe, does not count as unsolicited if it has at
- * most this number of bytes. Such an answer needs no content, so its maximum is much lower than the maximum for other
+ * Maximum number of bytes in an answer to a push of the node info, or to a ping of the latency probe. A larger answer
+ * counts as unsolicited bytes. These answers need no content, so this maximum is much lower than the maximum for other
  * answers (`FRAME_BYTES_MAX`).
  */
 const ACKNOWLEDGEMENT_BYTES = 1_000;
@@ -102,7 +102,7 @@ export class PeerConnection implements Connection {
   }
 
   /**
-   * Returns the handlers of the events of the link (`Link`), which wraps the socket of this connection.
+   * Returns the handlers for the events of the link. The link (`Link`) wraps the socket of this connection.
    *
    * @param closed called when the link ends
    */
@@ -269,7 +269,8 @@ export class PeerConnection implements Connection {
   /**
    * Stores the info that the peer sends about itself, if the info is valid and the peer is compatible.
    *
-   * @param answered true if the peer sent the info in a call, which gets an answer; false if the info came in an event
+   * @param answered true if the peer sent the info in a call and expects an answer; false if the peer sent the info in
+   *   an event
    * @throws ProtocolError `INFO_REFUSED` if `answered` is true, and either the info is invalid or the peer is
    *   incompatible
    */
@@ -314,8 +315,8 @@ export class PeerConnection implements Connection {
  * Returns the `RequestKind` of a request. An answer to a request of the kind `other` counts against a byte budget if
  * its weight is above `SMALL_WEIGHT_MAX` (`unsolicited-bytes.ts`), because any peer can cause such a request. For
  * example, the node requests each new transaction that a peer announces. Answers to requests of the kind `blocks` count
- * against no budget, because the node sends such requests only to the sync peer (whose chain it downloads) and to
- * same-tip peers (which announce the same tip as the sync peer).
+ * against no budget, because the node sends such requests only to the sync peer and to same-tip peers. The sync peer is
+ * the peer whose chain the node downloads. Same-tip peers announce the same tip as the sync peer.
  */
 function requestKindOf({ kind }: PeerRequest): RequestKind {
   return kind === 'blocksAfter' || kind === 'highestCommonBlock' || kind === 'tip' ? 'blocks' : 'other';

@@ -159,7 +159,7 @@ function messageOf(name: string, data: Readonly<Record<string, unknown>>): PeerM
     const items = own(data, 'transactions');
     const isList = Array.isArray(items) && items.length > 0 && items.length <= ITEMS_MAX;
     if (!isList) return 'transactions are not a list of 1 to 25';
-    // A node of lisk-sdk 2.3.8 also skips items that are not objects.
+    // Skips items that are not objects, as a node of lisk-sdk 2.3.8 does.
     return { kind: 'transactions', transactions: items.filter(isRecord) };
   }
   const signatures = readMemberSignatures(own(data, 'signatures'));

@@ -147,7 +147,7 @@ function readEvent(event: string, data: unknown): IncomingEvent {
       return { kind: 'message', name, message: { kind: 'block', block } };
     }
     case 'postTransactionsAnnouncement': {
-      // Lisk-sdk nodes accept a repeated id, and earlier builds of this node could send one.
+      // Repeated ids are no fault: lisk-sdk nodes accept them, and earlier builds of this node could send them.
       const ids = textsOnce(own(fields, 'transactionIds'), 1, ITEMS_MAX, isU64Decimal);
       if (ids === undefined) return { kind: 'malformed', name, reason: 'transactionIds are not 1 to 25 ids' };
       return { kind: 'message', name, message: { kind: 'transactionIds', ids } };

@@ -27,8 +27,9 @@ export interface WireDialect {
    */
   readonly bansAtUpgrade: boolean;
   /**
-   * Names of the one-way SocketCluster events that this node receives: the name of the envelope (an event that contains
-   * another event), and the names of the events that a peer can send without an envelope.
+   * Names of the one-way SocketCluster events that this node receives. The list contains the name of the envelope (an
+   * event that contains another event). The list also contains the names of the events that a peer can send without an
+   * envelope.
    */
   readonly events: readonly string[];
   /**
@@ -99,7 +100,10 @@ export interface Outgoing {
 
 export type QueryVerdict =
   | { readonly accepted: true; readonly info: PeerInfo }
-  /** `body`: an object that the node sends instead of the text `close.reason`; set if the reference sends an object. */
+  /**
+   * `body`: an object that the node sends instead of the text `close.reason`; present only if the reference sends an
+   * object.
+   */
   | { readonly accepted: false; readonly close: CloseReason; readonly body?: object };
 
 export type InfoVerdict =

@@ -1,8 +1,8 @@
 /**
  * Filters each received frame before the message layer (the SocketCluster library) gets the frame. A frame is a JSON
  * object of the SocketCluster protocol or a heartbeat; one message contains a frame or a batch of frames. The filter
- * counts and parses the frame. It drops a frame that exceeds a limit or is invalid. The queue of the message layer is
- * unbounded, so the filter must drop all unwanted frames.
+ * counts and parses each frame. The filter drops a frame that exceeds a limit or is invalid. The queue of the message
+ * layer is unbounded, so the filter must drop all unwanted frames.
  */
 
 import { TokenBucket } from '../primitives/token-bucket.ts';
@@ -27,13 +27,13 @@ import { RateWindow } from './rate-window.ts';
 import { FLOOD_BYTES_MAX, UnsolicitedBytesBudget } from './unsolicited-bytes.ts';
 
 /**
- * Number of frames in a second at which the node closes the connection immediately, before the engine penalises the
- * peer. Fewer than 600 frames from an honest peer can arrive in a second (`honestFramesMax`).
+ * If this number of frames arrives on a connection in one second, the node closes the connection immediately, before
+ * the engine penalises the peer. Fewer than 600 frames from an honest peer can arrive in a second (`honestFramesMax`).
  */
 export const FRAMES_PER_SECOND_CUT = 1_500;
 /**
- * Number of dropped frames that cost a peer one penalty, counted in windows of `RATE_WINDOW_MS`. Only the frames that
- * the filter drops because of the rate limit (`FrameFilter.#frames`) count.
+ * A peer gets one penalty each time the filter has dropped this number of frames in one window (`RATE_WINDOW_MS`). Only
+ * the frames that the filter drops because of the rate limit (`FrameFilter.#frames`) count.
  */
 export const FRAMES_DROPPED_PER_CHARGE = 200;
 

@@ -9,8 +9,8 @@ import { isIpv4 } from '../primitives/ip.ts';
  * Up to this number, the arrays and objects in a frame add nothing to the weight of the frame (see the head of
  * `unsolicited-bytes.ts`). The longest answers of real nodes contain 34 full blocks, or the rows of these blocks
  * (`rows-gen2.ts`). Such an answer has about 20,000 arrays and objects. The node does not refuse a frame with more than
- * `CONTAINERS_FREE` of them, because an asset of generation 3 can contain any number of arrays and objects. However,
- * each array or object above `CONTAINERS_FREE` adds `CONTAINER_BYTES` to the weight.
+ * `CONTAINERS_FREE` arrays and objects, because an asset of generation 3 can contain any number of arrays and objects.
+ * However, each array or object above `CONTAINERS_FREE` adds `CONTAINER_BYTES` to the weight.
  */
 const CONTAINERS_FREE = 50_000;
 const CONTAINER_BYTES = 8;
@@ -40,8 +40,9 @@ export const BATCH_FRAMES_MAX = 100;
  */
 const NESTING_MAX = 3_420;
 /**
- * Maximum number of characters of a text in a node info, of a close reason, and of the name of an error. The node
- * truncates a longer name of an error, and leaves out a longer text of a node info or a longer close reason.
+ * Maximum number of characters for three kinds of texts: a text in a node info, a close reason, and the name of an
+ * error. The node truncates a longer name of an error, and leaves out a longer text of a node info or a longer close
+ * reason.
  */
 const INFO_TEXT_MAX = 128;
 const ERROR_TEXT_MAX = 300;
@@ -59,9 +60,9 @@ export type Frame =
     };
 
 /**
- * Parses JSON from a peer; undefined if the text is not JSON or is nested too deeply. Removes members named
- * `__proto__`, which no rule of the protocol uses. The function does not refuse a text with such a member, because the
- * node must be able to read a block even if one of its transactions contains the member.
+ * Parses JSON from a peer; undefined if the text is not JSON or is nested too deeply. Removes members with the name
+ * `__proto__`, because no rule of the protocol uses such members. The function does not refuse a text with such a
+ * member, because the node must be able to read a block even if one of its transactions contains the member.
  */
 export function parseJson(text: string): unknown {
   if (!isModest(text)) return undefined;

@@ -103,8 +103,8 @@ export class ByteBucket {
   }
 
   /**
-   * Takes `bytes` bytes from the bucket. The debt never exceeds `debtMax`, so that the bucket does not have a debt for
-   * long.
+   * Takes `bytes` bytes from the bucket. The debt never exceeds `debtMax`. This maximum limits the time for which the
+   * bucket has a debt.
    */
   take(bytes: number, nowMs: number): void {
     const { capacity, debtMax = capacity } = this.#rate;

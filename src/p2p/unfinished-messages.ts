@@ -73,10 +73,10 @@ const SLOW_LOOKS_MAX = 3;
 const TURN_LOOKS_MAX = 8;
 
 /**
- * Returns the maximum memory in bytes that all unfinished messages take together if this number of connections is open.
- * For each connection, the function adds `BYTES_FREE` and the size of two chunks. One of the two is the chunk that ends
- * a message. This chunk can also contain the beginning of another message, and the node does not count this beginning.
- * The second of the two is the last chunk that arrives before the connection pauses.
+ * Returns the maximum memory, in bytes, that all unfinished messages take together. The argument `connections` is the
+ * number of open connections. For each connection, the function adds `BYTES_FREE` and the size of two chunks. One of
+ * the two is the chunk that ends a message. This chunk can also contain the beginning of another message, and the node
+ * does not count this beginning. The second of the two is the last chunk that arrives before the connection pauses.
  */
 export function unfinishedBytesMax(connections: number): number {
   return TURNS_MAX * MESSAGE_BYTES_MAX + HELD_BYTES_MAX + connections * (BYTES_FREE + 2 * PIECE_BYTES_MAX);
@@ -105,8 +105,8 @@ interface Begun {
   slowLooks: number;
   hasLostTurn: boolean;
   /**
-   * Number of bytes of this connection that count towards `HELD_BYTES_MAX`. The number is 0 unless the connection has
-   * lost its turn and waits for another turn.
+   * Number of bytes of this connection that count towards `HELD_BYTES_MAX`. The number is above 0 only while two
+   * conditions hold: the connection has lost its turn, and it waits for another turn.
    */
   heldBytes: number;
   readonly control: ConnectionControl;

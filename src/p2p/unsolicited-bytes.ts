@@ -110,11 +110,11 @@ export const FLOOD_WINDOW_MS = 60_000;
 const PAUSE_MS_MAX = 5_000;
 /**
  * Returns the maximum number of bytes of the messages that the node has read but not yet handled. This maximum is the
- * sum of the budget for small frames of all peers, the reserves of all connections (`SMALL_RESERVE`), the budget for
- * heavy frames with its reserve for outbound peers (`HEAVY_RESERVE`), and the budget for heavy answers. The sum also
- * contains the size of one frame that overdraws the budget for heavy frames, and of one answer that overdraws the
- * budget for heavy answers. Answers with blocks are not part of the sum, because `engine/sync/arrived-batches.ts`
- * limits their size in memory.
+ * sum of several parts. Two parts are for small frames: the budget of all peers, and the reserves of all connections
+ * (`SMALL_RESERVE`). Three parts are for heavy frames: the budget, its reserve for outbound peers (`HEAVY_RESERVE`),
+ * and the size of one frame that overdraws the budget. Two parts are for heavy answers: the budget, and the size of one
+ * answer that overdraws the budget. Answers with blocks are not part of the sum, because
+ * `engine/sync/arrived-batches.ts` limits their size in memory.
  */
 export function readAtOnceBytesMax(connections: number): number {
   const small = SMALL_OF_ALL_PEERS.capacity + connections * SMALL_RESERVE.capacity;

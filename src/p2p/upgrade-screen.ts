@@ -14,8 +14,8 @@ import type { Clock } from '../ports/clock.ts';
  */
 export const HEAD_BYTES_MAX = 65_536;
 /**
- * The whole request must have arrived after this number of reads. The maximum limits the work for a connection that
- * sends one byte at a time.
+ * The whole request must arrive within this number of reads. The maximum limits the work for a connection that sends
+ * one byte at a time.
  */
 const HEAD_READS_MAX = 64;
 const HEAD_END = Buffer.from('\r\n\r\n');
