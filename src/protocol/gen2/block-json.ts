@@ -36,8 +36,8 @@ const TOTAL_AS_NUMBER_LIMIT = 1_000_000_000_000_000n;
  *
  * @throws BlockRejected `BLOCK_VERSION_INVALID` if the network has no blocks of this version
  * @throws BlockRejected `BLOCK_UNSTORABLE` if a total of more than 64 bits agrees with the transactions (`totalOr`)
- * @throws BlockRejected `BLOCK_TRANSACTION_INVALID` if a transaction cannot be read; `BLOCK_MALFORMED` if another member
- *   cannot be read
+ * @throws BlockRejected `BLOCK_TRANSACTION_INVALID` if a transaction cannot be read; `BLOCK_MALFORMED` if another
+ *   member cannot be read
  */
 export function blockFromJson(
   json: unknown,
