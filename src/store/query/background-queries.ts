@@ -11,7 +11,7 @@ import type { StoredChain } from '../chain/stored-chain.ts';
 /** Lets other waiting work run. */
 export type Pause = () => Promise<void>;
 
-/** Maximum number of queries that wait or run. One query may take several seconds. */
+/** Maximum number of queries that wait or run. One query can take several seconds. */
 const WAITING_MAX = 16;
 /** Maximum number of lists that stay in memory. */
 const LISTS_KEPT_MAX = 16;
@@ -29,8 +29,8 @@ export interface BackgroundQueryOptions {
    */
   readonly atOnceMax: number;
   /**
-   * Maximum number of candidates (transactions that may match, `candidates.ts`) that a query for transactions reads and
-   * then sorts. For more candidates, reading an index in the requested order is faster.
+   * Maximum number of candidates (transactions that possibly match, `candidates.ts`) that a query for transactions
+   * reads and then sorts. For more candidates, reading an index in the requested order is faster.
    */
   readonly sortedMax: number;
 }

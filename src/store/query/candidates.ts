@@ -1,6 +1,7 @@
 /**
- * Makes sets of candidates. A candidate is the place of a transaction that may match a query. A set of candidates for a
- * query includes the places of all transactions that match the query, and perhaps the places of other transactions.
+ * Makes sets of candidates. A candidate is the place of a transaction that possibly matches a query. A set of
+ * candidates for a query includes the places of all transactions that match the query, and perhaps the places of other
+ * transactions.
  */
 
 import type { TransactionPlace } from '../../ports/store.ts';
@@ -13,7 +14,10 @@ import { transactionTotal } from '../tables/stored-transactions.ts';
 import type { ListFilter } from './ordered-places.ts';
 
 export interface Candidates {
-  /** Upper limit of the number of candidates. `size` may count a transaction from an address to itself twice. */
+  /**
+   * Upper limit of the number of candidates. It is possible that `size` counts a transaction from an address to itself
+   * twice.
+   */
   readonly size: number;
   /** The places of the candidates, each place once, in any order. */
   places(): Iterable<TransactionPlace>;

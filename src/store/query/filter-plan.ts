@@ -27,8 +27,8 @@ export function predicateOf(store: StoredChain, query: TransactionQuery): Predic
 }
 
 /**
- * Returns lists that each contain all transactions that match the query, and possibly others. The store may have each
- * list in several sort orders. The last list of the result is the list of all transactions.
+ * Returns lists that each contain all transactions that match the query, and perhaps other transactions. The store can
+ * have each of these lists in several sort orders. The last list of the result is the list of all transactions.
  */
 export function listFiltersOf(store: StoredChain, query: TransactionQuery): readonly ListFilter[] {
   const lists = filtersInUse(store, query).flatMap(({ containingList }) => containingList?.list ?? []);
@@ -99,7 +99,7 @@ function inAllRanges(store: StoredChain, order: TransactionSort, ranges: readonl
 
 /**
  * Returns the bounds of all ranges together, as bytes; undefined if a bound excludes all values that keys can
- * represent. At most one range may have a lower bound, and at most one range may have an upper bound.
+ * represent. The caller must pass at most one range with a lower bound, and at most one range with an upper bound.
  */
 function bytesOfRanges(order: TransactionSort, ranges: readonly ValueRange[]): ValueBounds | undefined {
   const kind = TRANSACTION_ORDERS[order].value;

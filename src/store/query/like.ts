@@ -41,8 +41,8 @@ export class LikePattern {
     let token = 0;
     let at = 0;
     // Position in the pattern of the last `%` that the match has reached; -1 before the first `%`. After a mismatch,
-    // the match continues after this `%`, which then takes one more element. Earlier `%` need not take more elements,
-    // because this `%` can take them.
+    // the match continues after this `%`, which then takes one more element. An earlier `%` never needs to take more
+    // elements, because the last `%` can take these elements instead.
     let lastMany = -1;
     let takenUpTo = 0;
     while (at < subject.length) {

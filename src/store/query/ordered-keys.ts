@@ -98,7 +98,7 @@ export class OrderedKeys {
     const page: Buffer[] = [];
     let above: Buffer | undefined;
     if (position > 0) {
-      // The page (the list of key tails to return) may begin in the middle of a group. The code first reads the key
+      // The page (the list of key tails to return) can begin in the middle of a group. The code first reads the key
       // tails of this group that belong to the page.
       const left = this.total - position;
       if (left <= 0) return [];
@@ -111,8 +111,8 @@ export class OrderedKeys {
       const tails = this.#highestBelow(above, limit - page.length);
       const lowest = tails.at(-1);
       if (lowest === undefined) break;
-      // `tails` may lack the first key tails of the group with the lowest value. The page needs these key tails, so
-      // `#firstOfGroup` reads them separately.
+      // It is possible that `tails` lacks the first key tails of the group with the lowest value. The page needs these
+      // key tails, so `#firstOfGroup` reads them separately.
       above = this.#valueOf(lowest);
       page.push(...this.#groupsAbove(above, tails));
       page.push(...this.#firstOfGroup(above, limit - page.length));
@@ -194,7 +194,7 @@ export class OrderedKeys {
 
   /**
    * Returns the key tail at a position in ascending order. If there are several indexes, the method does a binary
-   * search. For each index, the method keeps a range of keys in which the wanted key tail may be. Each step halves the
+   * search. For each index, the method keeps a range of keys in which the wanted key tail can be. Each step halves the
    * largest of these ranges.
    */
   #at(position: number): Buffer {

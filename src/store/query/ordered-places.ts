@@ -28,7 +28,7 @@ export interface OrderedPlaces {
 /**
  * A list of transactions that a filter can select: all transactions, the transactions of one type, or the transactions
  * of one address. For an address, the list has the sent transactions, the received transactions, or both (`party`). The
- * store may have the list in several sort orders.
+ * store can have the list in several sort orders.
  */
 export type ListFilter =
   | { readonly kind: 'all' }
@@ -36,9 +36,9 @@ export type ListFilter =
   | { readonly kind: 'sender' | 'recipient' | 'party'; readonly address: string };
 
 /**
- * Returns a reader of a list in a sort order; undefined if the list is short, because the store has short lists in the
- * order of the chain only. The result is always defined for the list of all transactions, and for the list of one type
- * in the order by type.
+ * Returns a reader of a list in a sort order. The result is undefined if the list is short, because the store has short
+ * lists in the order of the chain only. The result is always defined for the list of all transactions, and for the list
+ * of one type in the order by type.
  *
  * @param shortListMax maximum number of items in a short list. For an address, the maximum applies to its two lists
  *   (sent and received) together

@@ -58,7 +58,7 @@ export function directed<T>(compare: Compare<T>, direction: Direction): Compare<
   return direction === 'asc' ? compare : (a, b) => compare(b, a);
 }
 
-/** Combines comparison functions. The first function that distinguishes two items decides. */
+/** Combines comparison functions. The first function that distinguishes two items decides their order. */
 export function firstOf<T>(...orders: readonly Compare<T>[]): Compare<T> {
   return (a, b) => {
     for (const order of orders) {

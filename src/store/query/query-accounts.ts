@@ -157,9 +157,9 @@ export class AccountQueries {
   /**
    * Returns all accounts that match every filter in `wanted`. The result is undefined if `wanted` has no filter.
    *
-   * @param secondKeyMax maximum number of accounts that the result has if `secondPublicKey` is the only filter. These are
-   *   the accounts with the lowest balances. Among accounts with equal balances, lower addresses come first. By default,
-   *   the result has all accounts
+   * @param secondKeyMax maximum number of accounts that the result has if `secondPublicKey` is the only filter. The
+   *   result then has the accounts with the lowest balances. Among accounts with equal balances, lower addresses come
+   *   first. By default, the result has all accounts
    */
   #candidates(
     wanted: AccountIdentity & { readonly usernamePattern?: string },
@@ -192,7 +192,8 @@ export class AccountQueries {
       const delegate = key === undefined ? undefined : this.#store.delegate(key);
       return delegate === undefined ? [] : this.#known([delegate.address]);
     }
-    // Anybody can register the same second public key for any number of accounts, so this index comes last.
+    // Anybody can register the same second public key for any number of accounts, so the index of second public keys
+    // comes last.
     if (usernamePattern !== undefined) {
       return this.#known(this.#delegates.named(usernamePattern).map(({ delegate }) => delegate.address));
     }

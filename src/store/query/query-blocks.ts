@@ -67,7 +67,8 @@ export class BlockQueries {
     const { blockId, height, fromTimestampS, toTimestampS } = query;
     return this.#work.read(
       `blocks ${JSON.stringify([generator, field, direction, blockId, height, fromTimestampS, toTimestampS])}`,
-      // The chain may have changed while the query waited, and with it the heights of a time span.
+      // Perhaps the chain has changed while the query waited. The blocks of a time span can then have other heights, so
+      // this code computes the heights from the snapshot.
       (snapshot, pause) => walk(snapshot, prefix, this.#over(snapshot).#heights(query), direction, pause),
       (found, store) => {
         const headerAt = (height: number): BlockHeader => headerIn(store, height);
@@ -151,7 +152,7 @@ export class BlockQueries {
     const [sums = NO_EARNINGS] = await this.#work.read(
       `earnings ${key} ${fromTimestampS} ${toTimestampS}`,
       async (snapshot, pause) => {
-        // The chain may have changed while the query waited.
+        // Perhaps the chain has changed while the query waited, so this code computes the heights from the snapshot.
         const queries = this.#over(snapshot);
         const rounds = queries.#roundsEndedIn(queries.#heights({ fromTimestampS, toTimestampS }));
         return [await queries.#earningsOfRounds(key, rounds, pause)];

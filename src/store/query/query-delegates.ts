@@ -19,8 +19,8 @@ export class DelegateQueries {
   #view: { readonly tip: BlockHeader | undefined; readonly entries: ReadonlyMap<PublicKey, DelegateEntry> } | undefined;
 
   /**
-   * Caches the sorted lists of all delegates for the tip `#view.tip`. Each sort order that was requested with this tip
-   * has one list.
+   * Caches the sorted lists of all delegates for the tip `#view.tip`. The cache has one list for each sort order that
+   * was requested with this tip.
    */
   readonly #sorted = new Map<string, readonly DelegateEntry[]>();
 

@@ -90,7 +90,7 @@ export class TransactionQueries {
   /**
    * Finds registrations of applications. A registration is a transaction, and it matches if it has the given id or
    * registers the given name. If neither an id nor a name is given, the result is all registrations. A chain has few
-   * registrations, because only old blocks may contain them.
+   * registrations, because only old blocks can contain registrations.
    */
   dapps({ transactionId, name, sort, ...page }: DappQuery): Page<TransactionEntry> {
     const store = this.#store;
@@ -176,8 +176,8 @@ async function findInPieces(
 }
 
 /**
- * Returns a reader of the shortest list that contains all matching transactions and that an index has in the requested
- * order.
+ * Returns a reader of the shortest list for which two conditions hold: the list contains all matching transactions, and
+ * an index has the list in the requested order.
  */
 function shortestOrder(store: StoredChain, query: TransactionQuery): OrderedPlaces {
   const { field } = query.sort;

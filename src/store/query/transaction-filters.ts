@@ -39,8 +39,8 @@ interface ContainingList {
 }
 
 /**
- * The range of sort values that a filter allows, for example one of an amount, bounds included. A transaction matches
- * this filter if and only if its sort value is in the range.
+ * The range of sort values that a filter allows, for example a range of amounts. Both bounds belong to the range. A
+ * transaction matches this filter if and only if its sort value is in the range.
  */
 export interface ValueRange {
   readonly order: TransactionSort;
@@ -55,7 +55,7 @@ interface TransactionFilter<T> {
   readonly containingList?: (value: T, context: FilterContext) => ContainingList | undefined;
   /** Returns the range of the sort values of matching transactions. */
   readonly valueRange?: (value: T) => ValueRange;
-  /** Returns candidates that include all matching transactions, and may include others. */
+  /** Returns a set of candidates that includes all matching transactions, and perhaps other transactions. */
   readonly candidates?: (value: T, context: FilterContext) => Candidates;
 }
 

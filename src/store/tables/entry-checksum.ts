@@ -43,7 +43,7 @@ export function checksumBytes({ low, high }: ChecksumSum): Buffer {
   return bytes;
 }
 
-/** Result of `hashEntry`. Two variables are faster than a new object for each of millions of entries. */
+/** Result of `hashEntry`, in two variables. A new object for each of millions of entries would be slower. */
 let hashLow = 0;
 let hashHigh = 0;
 

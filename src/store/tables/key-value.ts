@@ -74,9 +74,9 @@ export interface KeyValue extends KeyValueReader {
    */
   transact<T>(work: (writer: KeyValueWriter) => T): T;
   /**
-   * A read-only view of the database at this moment. The view is valid until its own `close` or the `close` of the
-   * database. While the view is open, the database cannot reuse freed space, so the file of the database grows. A view
-   * should therefore stay open for a few seconds at most.
+   * A read-only view of the database at this moment. The view is valid until the view or the database is closed. While
+   * the view is open, the database cannot reuse freed space, so the file of the database grows. A view should therefore
+   * stay open for a few seconds at most.
    */
   snapshot(): KeyValue;
   close(): Promise<void>;

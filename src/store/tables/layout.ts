@@ -143,9 +143,9 @@ export const TABLES = {
     isCounted: true,
   }),
   /**
-   * Stores each long list of transactions, once for every sort order that the store keeps for this list besides the
-   * order of the chain (`index/transaction-lists.ts`). A long list is either a list of one of the three tables above,
-   * or the list of the transactions from an address to itself (`SELF_LIST`).
+   * Stores the sorted copies of each long list of transactions (`index/transaction-lists.ts`). There is one copy for
+   * each sort order of the list, except the order of the chain. A long list is either a list of one of the three tables
+   * above, or the list of the transactions from an address to itself (`SELF_LIST`).
    */
   longLists: new Table({
     number: 55,
@@ -171,8 +171,9 @@ export const TABLES = {
 export type TableName = keyof typeof TABLES;
 
 /**
- * The counted tables: the keys of each form a counted key set (`index/counted-key-sets.ts`). Counting the keys of a range, or skipping any number of keys
- * at the beginning of a range (`offset` in `KeyRange`), takes logarithmic time.
+ * The counted tables. The keys of a counted table form a counted key set (`index/counted-key-sets.ts`). Counting the
+ * keys of a range, or skipping any number of keys at the beginning of a range (`offset` in `KeyRange`), takes
+ * logarithmic time.
  */
 export const COUNTED_TABLES: readonly TableName[] = (Object.keys(TABLES) as TableName[]).filter(
   (name) => TABLES[name].isCounted,

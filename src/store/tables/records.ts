@@ -83,7 +83,7 @@ function groupOf(record: RecordReader): MultisignatureGroup {
   const min = record.count();
   const lifetime = record.count();
   const members: PublicKey[] = [];
-  // The array is not allocated in advance, because a damaged record may state any number of members.
+  // The array is not allocated in advance, because a damaged record can state any number of members.
   for (let left = record.count(); left > 0; left -= 1) members.push(record.key());
   return { min, lifetime, members };
 }

@@ -10,7 +10,7 @@ import { HEIGHT_BYTES, isU16, isU32, PLACE_BYTES, placeAtEnd } from './ordered-b
 
 /**
  * Maximum number of transactions in one stored value. All transactions of a usual block fit into one value, so they are
- * written and read together. A genesis block may have tens of thousands of transactions. The store divides these
+ * written and read together. A genesis block can have tens of thousands of transactions. The store divides these
  * transactions among many values, so that a read of one transaction does not read all transactions of the block from
  * the disk.
  */
@@ -43,7 +43,10 @@ export function transactionsAt(keys: KeyValueReader, codec: Codec, height: numbe
   return transactions;
 }
 
-/** Lowest height from `above + 1` to `last` whose block has transactions; undefined if all these blocks are empty. */
+/**
+ * The lowest height, in the range from `above + 1` to `last`, whose block has transactions. Undefined if all blocks in
+ * this range are empty.
+ */
 export function heightWithTransactions(keys: KeyValueReader, above: number, last: number): number | undefined {
   const [first] = above < last ? keys.keys({ ...rangeOf(above + 1, last), limit: 1 }) : [];
   return first === undefined ? undefined : placeAtEnd(first).height;
