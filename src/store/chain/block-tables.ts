@@ -22,8 +22,8 @@ import {
 } from '../tables/stored-transactions.ts';
 
 /**
- * Maximum number of delegates whose number of forged blocks is cached. A round has fewer delegates than this maximum,
- * so nearly all of these numbers come from the cache.
+ * Maximum number of delegates for which the number of forged blocks is cached. A round has fewer delegates than this
+ * maximum, so nearly all reads of such a number find it in the cache.
  */
 const GENERATORS_CACHED_MAX = 512;
 /**
@@ -87,8 +87,8 @@ export class BlockTables {
   }
 
   /**
-   * Stores a block and returns its header. The index entries of its transactions stay in memory until `write` or, if
-   * indexing is deferred, until a later backfill.
+   * Stores a block and returns its header. The index entries of its transactions stay in memory until the next call of
+   * `write`. If indexing is deferred, these entries stay in memory until a later backfill.
    */
   append(keys: KeyValueWriter, block: Block): BlockHeader {
     const { transactions } = block;
@@ -178,7 +178,7 @@ export interface GeneratorBlock {
   readonly rewardsSum: bigint;
 }
 
-/** @param ordinal position in the generator's list, from 0 */
+/** @param ordinal position in the generator's list; the first position is 0 */
 export function generatorBlock(keys: KeyValueReader, publicKey: PublicKey, ordinal: number): GeneratorBlock {
   const value = keys.get(TABLES.blocksByGenerator.key(publicKey, ordinal));
   assert(value !== undefined, 'a list holds an item at each position below its length');

@@ -37,8 +37,8 @@ interface Head {
   /** Number of the oldest record that the log still returns; `last` + 1 if the log returns no record. */
   readonly floor: number;
   /**
-   * Highest finalized height that the state has had since the log began. A revert may lower the finalized height of the
-   * state, but not this height.
+   * Highest finalized height that the state has had since the log began. A revert can lower the finalized height of the
+   * state, but not the value of this member.
    */
   readonly finalized: number;
   /** Id of the tip of the chain when this head of the log was made. */
@@ -83,11 +83,11 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
     return note === undefined ? undefined : (JSON.parse(Buffer.from(note).toString('utf8')) as Saved);
   };
 
-  // Returns the first record, from number `from` on, that reverted a block at `height`; undefined if there is none.
-  // Each record moves the tip by one block, so the search can skip records. Example: the search looks for a revert of
-  // block 90 (the block at height 90), and record 500 reports that block 100 was applied. If all following records are
-  // reverts, record 501 reverts block 100, record 502 block 99, and record 511 block 90. No record before record 511
-  // can revert block 90, so the search continues at record 511.
+  // Searches the records from number `from` on. Returns the first record of the revert of a block at `height`;
+  // undefined if there is no such record. Each record moves the tip by one block, so the search can skip records.
+  // Example: the search looks for a revert of block 90 (the block at height 90), and record 500 reports that block 100
+  // was applied. If all following records are reverts, record 501 reverts block 100, record 502 block 99, and record
+  // 511 block 90. No record before record 511 can revert block 90, so the search continues at record 511.
   const firstRevert = (height: number, from: number): Found | undefined => {
     for (let sequence = Math.max(from, head.floor); sequence <= head.last;) {
       const found = savedAt(sequence);
@@ -118,7 +118,7 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
       const block = store.block(height);
       if (block?.id === blockId) return block;
       // The chain no longer has the block, so the record of its revert contains the block. The search begins with the
-      // given record, because the given record may itself be the record of the revert.
+      // given record, because the given record can itself be the record of the revert.
       const found = firstRevert(height, sequence);
       return found?.blockId === blockId ? blockOf(store, found.content) : undefined;
     },

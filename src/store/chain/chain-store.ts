@@ -318,8 +318,9 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
   }
 
   /**
-   * The checksum of the state, which the store reads on first use. A read-only view of a store of an earlier layout
-   * makes a missing checksum from the whole state, and a reader of blocks needs no checksum.
+   * The checksum of the state. The store reads the checksum only on first use, because a reader of blocks needs no
+   * checksum. In a read-only view of a store of an earlier layout, this read is slow: if the checksum is missing, the
+   * view computes it from the whole state.
    */
   get #checksum(): StoredStateChecksum {
     return (this.#openedChecksum ??= new StoredStateChecksum(this.#keyValue));

@@ -1,6 +1,6 @@
 /**
- * Encodes and decodes the note of the finalized height. The note decides which blocks may be reverted, and no other
- * data in the store would reveal a wrong note. The note therefore has a checksum.
+ * Encodes and decodes the note of the finalized height. The note decides which blocks the node is allowed to revert. No
+ * other data in the store would reveal a wrong note. The note therefore has a checksum.
  */
 
 import { FINALIZED_NOTE } from '../../ports/notes.ts';

@@ -49,7 +49,7 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
    */
   readonly create?: boolean;
   /**
-   * If true, each write returns only after the data are on the disk; true by default. If false, the data may reach the
+   * If true, each write returns only after the data are on the disk; true by default. If false, the data can reach the
    * disk after the write has returned. Set false only for a temporary store.
    */
   readonly durable?: boolean;
@@ -116,7 +116,8 @@ export async function openChainStore({
 }
 
 /**
- * Opens a read-only view of a store as it is at this moment. A running node may use the store at the same time.
+ * Opens a read-only view of a store as it is at this moment. A running node is allowed to use the store at the same
+ * time.
  *
  * @throws ProtocolError in the same cases as `openChainStore`, but `STORE_IN_USE_ELSEWHERE` instead of `STORE_IN_USE`
  */

@@ -40,9 +40,9 @@ export class ChainReader {
   constructor(options: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory'>, clock: Clock) {
     this.#options = options;
     this.#clock = clock;
-    // A reader checks no pages. The node has checked the pages of the state before a reader opens the store, and checks
-    // all pages while it runs. If the reader also checked all pages of a long chain, this check would take longer than
-    // the start of a node.
+    // A reader checks no pages. The node has checked the pages of the state before a reader opens the store. While the
+    // node runs, it checks all pages. If the reader also checked all pages of a long chain, this check would take
+    // longer than the start of a node.
     this.#disk = openLmdbReader(options.directory, clock, true);
     try {
       const store = readChainStore(this.#disk.snapshot(), options);

@@ -12,7 +12,7 @@ import { CHECKSUM_BYTES, changeSums, checksumBytes, type ChecksumSum } from '../
 import { EMPTY } from '../tables/ordered-bytes.ts';
 
 /**
- * A walk over all entries of the state. `sum` is the sum of the hashes of the entries below `next`. The node may apply
+ * A walk over all entries of the state. `sum` is the sum of the hashes of the entries below `next`. The node can apply
  * blocks during the walk: `replace` also updates `sum` if the changed key is below `next`.
  */
 interface Walk {
@@ -26,7 +26,7 @@ export class StateChecksum {
 
   /** @param saved result of an earlier call of `bytes`; by default, the checksum of an empty state */
   constructor(saved: Buffer = EMPTY) {
-    // A damaged `saved` may have any length, so its bytes are copied into a buffer of the right length.
+    // A damaged `saved` can have any length, so its bytes are copied into a buffer of the right length.
     const bytes = Buffer.alloc(CHECKSUM_BYTES);
     saved.copy(bytes);
     this.#sum = { low: bytes.readUInt32BE(0), high: bytes.readUInt32BE(4) };

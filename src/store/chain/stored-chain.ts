@@ -32,8 +32,7 @@ export interface StoredChain extends ChainStore, DeferrableIndexes {
    */
   readonly shortListMax: number;
   /**
-   * Returns a read-only view of the store at this moment. The view is valid until its own `close` or the `close` of
-   * this store.
+   * Returns a read-only view of the store at this moment. The view is valid until the view or this store is closed.
    */
   snapshot(): StoredChain;
   /**
@@ -50,8 +49,8 @@ export interface StoredChain extends ChainStore, DeferrableIndexes {
    */
   recordDamage(recordsMax?: number): string | undefined;
   /**
-   * Resolves with an error when the store reads a damaged undo record to revert a block, or a damaged note of the
-   * finalized height.
+   * Resolves with an error in two cases: the store reads a damaged undo record to revert a block, or the store reads a
+   * damaged note of the finalized height.
    */
   readonly damaged: Promise<ProtocolError>;
   /** Sets the recorder of changes. The new recorder replaces the earlier one. */

@@ -9,7 +9,7 @@ import { isStateKey, META_STATE_CHECKSUM, STATE_RANGE, TABLES } from '../tables/
 import { StateChecksum } from './state-checksum.ts';
 
 /**
- * Compares the state with its checksum, in as many steps as the caller wants. Database transactions may run between two
+ * Compares the state with its checksum, in as many steps as the caller wants. Database transactions can run between two
  * steps. The comparison reads from the store only during a step.
  */
 export interface StateCheck {

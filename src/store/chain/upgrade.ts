@@ -70,8 +70,8 @@ export type OnUpgradeStep = (step: string, fraction: number) => void;
 
 /**
  * Upgrades a store to the present layout. The upgrade took 3 s for four million transactions (300,000 leaf blocks), and
- * 40 s for 1,500,000 leaf blocks on a busy machine. A store may also contain a damaged layout number that is too low.
- * In such a store, the steps of the upgrade find nothing to change.
+ * 40 s for 1,500,000 leaf blocks on a busy machine. It is also possible that a store contains a damaged layout number
+ * that is too low. In such a store, the steps of the upgrade find nothing to change.
  *
  * @param keyValue a store for which the function `isOlder` returns true
  */

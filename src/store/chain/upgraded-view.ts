@@ -1,8 +1,8 @@
 /**
  * Makes a read-only view of a store of an earlier layout. In the view, the store looks upgraded. The changes of the
- * upgrade stay in memory and are never written to the store. The view makes the upgrade when a table that the upgrade
- * changes is first read: blocks and accounts can be read without the upgrade, which takes seconds for a long chain. A
- * sink opens a view for every few blocks.
+ * upgrade stay in memory and are never written to the store. The view makes the upgrade only when a table that the
+ * upgrade changes is read for the first time. Blocks and accounts can be read without the upgrade. This delay saves
+ * time: an upgrade takes seconds for a long chain, and a sink opens a view for every few blocks.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';

@@ -1,4 +1,4 @@
-/** Copies a store as it is at one moment. A node may write to the store during the copy. */
+/** Copies a store as it is at one moment. A node is allowed to write to the store during the copy. */
 
 import { join } from 'node:path';
 import type { Clock } from '../../ports/clock.ts';
@@ -10,7 +10,7 @@ import { makeFolder } from './folder.ts';
 
 /**
  * Copies the store in a folder into a new folder. The copy is on the disk when the call resolves. The copy contains no
- * free pages, so the file of the copy may be smaller than the file of the store.
+ * free pages, so the file of the copy can be smaller than the file of the store.
  *
  * @param clock clock; the function needs it to find out whether a process of another container uses the store
  * @throws ProtocolError in the same cases as `openForReading` (for example `STORE_MISSING`) if the store cannot be
@@ -37,7 +37,10 @@ export async function copyStore(directory: string, target: string, clock?: Clock
   }
 }
 
-/** Flushes the data file of a store and its folder to the disk. No process may have the store open for writing. */
+/**
+ * Flushes the data file of a store and its folder to the disk. During this call, no process is allowed to have the
+ * store open for writing.
+ */
 export function flushStore(directory: string): void {
   for (const path of [join(directory, DATA_FILE), directory]) flush(path);
 }

@@ -16,7 +16,7 @@ export const DATA_FILE = 'data.mdb';
 export type DataFile =
   { readonly kind: 'none' } | { readonly kind: 'whole' } | { readonly kind: 'damaged'; readonly why: string };
 
-/** The file to examine. Another process may write to the file during the examination. */
+/** The file to examine. Another process is allowed to write to the file during the examination. */
 export interface FileToExamine {
   sizeBytes(): number;
   /**
@@ -72,7 +72,7 @@ function openIfPresent(path: string): number | undefined {
 }
 
 /**
- * Examines a file in the same way as `examineDataFile`. If a process writes to the file during a read, the read may
+ * Examines a file in the same way as `examineDataFile`. If a process writes to the file during a read, the read can
  * return a mixture of old and new bytes. The function therefore reports damage only if two successive reads find the
  * same damaged bytes, or if all `LOOKS_MAX` reads find damage.
  */

@@ -29,7 +29,7 @@ const END = Buffer.alloc(2);
 
 /**
  * Returns the entries of a store as a dump in chunks, without the table `notes`, which concerns one node only. Another
- * process may use the store at the same time.
+ * process is allowed to use the store at the same time.
  *
  * @throws ProtocolError in the same cases as `openLmdbSnapshot`
  */
@@ -58,7 +58,7 @@ export async function* dumpStore(directory: string): AsyncIterable<Buffer> {
 
 /**
  * Writes a dump into a new store. The function does not check the content of the keys and values, so the caller must
- * verify the store before use. After an error, the folder may contain a part of the store.
+ * verify the store before use. After an error, the folder can contain a part of the store.
  *
  * @param directory folder without a store
  * @throws ProtocolError `DUMP_MALFORMED` for bytes that are not a dump; `STORE_WRITE_FAILED` if a write fails; errors

@@ -63,10 +63,10 @@ const PAGES_CHECKED_BEFORE_WRITING = 5_000;
 /**
  * Maximum number of other pages in the second check (see `PAGES_CHECKED_BEFORE_WRITING`), if a process opens the
  * environment for reading. Four million pages take 16 GB in the file. If the operating system has the file in memory,
- * checking these pages takes about 20 s. Reading them from a disk takes much longer.
+ * checking these pages takes about 20 s. Reading the pages from a disk takes much longer.
  */
 const PAGES_CHECKED_BEFORE_READING = 4_000_000;
-/** An environment open for writing. The process may write as long as it holds the lock on the folder. */
+/** An environment open for writing. The process is allowed to write while it holds the lock on the folder. */
 export interface HeldEnvironment {
   readonly database: Database<Buffer, Buffer>;
   readonly lock: ProcessLock;
@@ -138,17 +138,17 @@ export interface ReadingOptions {
 }
 
 /**
- * Opens the environment for reading. Another process of the same container may write to the folder at the same time.
- * But if the medium is read-only for this process, LMDB cannot record in `lock.mdb` which commit this process reads. A
- * writer could then overwrite the pages of this commit. In this case, the function throws an error if a process holds
- * the lock on the folder. After opening, the function checks the pages of the store, unless `arePagesChecked` is true.
- * If the store has more than `PAGES_CHECKED_BEFORE_READING` pages, the function checks only a part of the store. The
- * check takes about 5 s for each million pages if the operating system has the file in memory.
+ * Opens the environment for reading. Another process of the same container is allowed to write to the folder at the
+ * same time. But if the medium is read-only for this process, LMDB cannot record in `lock.mdb` which commit this
+ * process reads. A writer could then overwrite the pages of this commit. In this case, the function throws an error if
+ * a process holds the lock on the folder. After opening, the function checks the pages of the store, unless
+ * `arePagesChecked` is true. If the store has more than `PAGES_CHECKED_BEFORE_READING` pages, the function checks only
+ * a part of the store. The check takes about 5 s for each million pages if the operating system has the file in memory.
  *
  * @param clock clock with which the function finds a process of another container that writes to the folder
- * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE` or `STORE_DAMAGED` like `openForWriting`;
- *   `STORE_NOT_ALLOWED` if this process may not read the files or write `lock.mdb`; `STORE_IN_USE_ELSEWHERE` if a
- *   process of another container holds the lock, or if any process holds the lock and the medium is read-only
+ * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE` or `STORE_DAMAGED` in the same cases as `openForWriting`;
+ *   `STORE_NOT_ALLOWED` if this process has no right to read the files or to write `lock.mdb`; `STORE_IN_USE_ELSEWHERE`
+ *   if a process of another container holds the lock, or if any process holds the lock and the medium is read-only
  */
 export function openForReading(
   directory: string,
@@ -196,7 +196,7 @@ export function storeOwner(directory: string, clock: Clock): string | undefined 
   return existsSync(directory) ? ownerOf(directory, LOCK_NAME, clock) : undefined;
 }
 
-/** The error for a store on whose folder another process holds the lock. */
+/** Returns the error for a store if another process holds the lock on the folder of the store. */
 export function storeInUse(directory: string, owner: string, options?: ErrorOptions): ProtocolError {
   return new ProtocolError(
     'STORE_IN_USE',
@@ -270,7 +270,7 @@ function refuseFullDisk(directory: string): void {
 
 /**
  * Refuses a store if a process of another container holds the lock on the folder of the store. The library identifies
- * readers by their process number. Processes of two containers may have the same number (often 1), so the library would
+ * readers by their process number. Processes of two containers can have the same number (often 1), so the library would
  * mix up their readers.
  */
 function refuseOtherContainer(directory: string, clock: Clock): void {
@@ -288,7 +288,7 @@ function refuseOtherContainer(directory: string, clock: Clock): void {
  * library opened such a file, it would end the process with a signal. On a read-only medium, the process needs only the
  * right to read.
  *
- * @param names names of the files to check; a file may be missing
+ * @param names names of the files to check; the function skips a missing file
  */
 function refuseForeignFiles(directory: string, names: readonly string[], access: Access = accessSync): void {
   for (const name of names) {
@@ -342,14 +342,15 @@ function prepareLocksFile(directory: string): void {
   }
   const draft = `${path}.${process.pid}.new`;
   try {
-    // A process that was killed here may have left its draft. In a container, this process often has the same id.
+    // Perhaps an earlier process was killed here and left its draft. In a container, this process often has the same
+    // process number as the earlier process.
     rmSync(draft, { force: true });
     writeFileSync(draft, Buffer.alloc(LOCKS_FILE_BYTES), { mode: 0o664, flag: 'wx' });
     linkSync(draft, path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') {
-      // If the file `path` exists now, another process has created it since this process looked for it.
+      // If the file `path` exists now, another process has created the file after this process looked for the file.
       if (existsSync(path)) return;
       throw new Error(`${LOCKS_FILE} is a link to nowhere`, { cause: error });
     }
@@ -362,8 +363,8 @@ function prepareLocksFile(directory: string): void {
 
 /**
  * Refuses a folder on a read-only medium while a process holds the lock on the folder. On a read-only medium, the
- * library reads without locks. Reading without locks is safe only if no process writes to the folder. A folder may be
- * mounted twice, and a node may write to the folder through the other mount.
+ * library reads without locks. Reading without locks is safe only if no process writes to the folder. It is possible
+ * that a folder is mounted twice, and that a node writes to the folder through the other mount.
  */
 function refuseOwner(directory: string, clock: Clock | undefined): void {
   const owner = ownerOf(directory, LOCK_NAME, clock);

@@ -2,12 +2,13 @@
 
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 
-/** Error codes for a file system that cannot flush a folder, and for a user who may not flush the folder. */
+/** Error codes for a file system that cannot flush a folder, and for a user who has no right to flush the folder. */
 const UNFLUSHABLE: ReadonlySet<string> = new Set(['EACCES', 'EINVAL', 'EISDIR', 'ENOTSUP', 'EPERM']);
 
 /**
  * Flushes a folder, so that the new name of a file in it survives a power cut. Some file systems cannot flush a folder,
- * and some users may not flush it. In both cases, the function ignores the error, because the file itself is complete.
+ * and some users have no right to flush the folder. In both cases, the function ignores the error, because the file
+ * itself is complete.
  */
 export function flushNames(directory: string): void {
   try {

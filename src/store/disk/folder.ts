@@ -17,11 +17,11 @@ import { ProtocolError } from '../../primitives/errors.ts';
 
 /**
  * Creates a folder and all missing folders above it. This function replaces the recursive `mkdir` of Node, which never
- * returns if the system reports ENOENT for a new folder below an existing one (as under `/proc`).
+ * returns if the system reports ENOENT for a new folder below an existing folder (for example below `/proc`).
  *
  * @param mode permissions of the folders that are created
- * @throws ProtocolError `FOLDER_IMPOSSIBLE` if the system reports ENOENT, or if the path is a link without a target;
- *   otherwise the error of `mkdir` (`EEXIST` if a file has the path of the folder)
+ * @throws ProtocolError `FOLDER_IMPOSSIBLE` if the system reports ENOENT, or if the path is a link without a target; in
+ *   all other cases, the error of `mkdir` (`EEXIST` if a file has the path of the folder)
  */
 export function makeFolder(directory: string, mode = 0o777): void {
   const missing: string[] = [];

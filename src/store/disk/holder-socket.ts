@@ -40,8 +40,8 @@ export function listenAsHolder(directory: string, name: string): HolderSocket {
   let server: Server | undefined;
   let folder: number | undefined;
   try {
-    // The path of a socket may have only about a hundred characters. A path through the descriptor of the open folder
-    // is always short enough.
+    // The path of a socket can have at most about a hundred characters. A path through the descriptor of the open
+    // folder is always short enough.
     folder = openSync(directory, 'r');
     server = createServer((connection) => connection.destroy());
     server.on('error', () => undefined);

@@ -38,9 +38,9 @@ export function openLmdb(
 }
 
 /**
- * Opens a snapshot of the store in a folder. A node may use the folder at the same time. Until `close`, all reads show
- * the store as it was at the moment of opening. While the snapshot is open, the node cannot reuse freed pages, so the
- * data file may grow.
+ * Opens a snapshot of the store in a folder. A node is allowed to use the folder at the same time. Until `close`, all
+ * reads show the store as it was at the moment of opening. While the snapshot is open, the node cannot reuse freed
+ * pages, so the data file can grow.
  *
  * @throws ProtocolError in the same cases as `openForReading`
  */
@@ -55,12 +55,12 @@ export function openLmdbSnapshot(directory: string, clock?: Clock): KeyValue {
   }
 }
 
-/** Opens snapshots of the store in one folder. Several snapshots may be open at the same time. */
+/** Opens snapshots of the store in one folder. Several snapshots can be open at the same time. */
 export interface LmdbReader {
   /**
-   * Returns a snapshot of the store as it is now. The snapshot is valid until its own `close` or the `close` of this
-   * reader. While a snapshot is open, the node cannot reuse freed pages, so the data file may grow. A snapshot should
-   * therefore be open for seconds only.
+   * Returns a snapshot of the store as it is now. The snapshot is valid until the snapshot or this reader is closed.
+   * While a snapshot is open, the node cannot reuse freed pages, so the data file can grow. A snapshot should therefore
+   * be open for seconds only.
    */
   snapshot(): KeyValue;
   /** Frees the reader slots of processes that have ended. @returns number of reader slots that were freed */
@@ -69,7 +69,8 @@ export interface LmdbReader {
 }
 
 /**
- * Opens the store in a folder for a process that reads several snapshots. A node may use the folder at the same time.
+ * Opens the store in a folder for a process that reads several snapshots. A node is allowed to use the folder at the
+ * same time.
  *
  * @param clock see the parameter `clock` of `openForReading`
  * @param arePagesChecked the same as for `openForReading`
@@ -96,7 +97,10 @@ class LmdbKeyValue implements KeyValue {
   readonly #writer: KeyValueWriter;
   readonly #snapshots = new Set<LmdbSnapshot>();
   #writing = false;
-  /** True from a failed commit until the next successful commit. Failures because of a damaged page do not count. */
+  /**
+   * True from a failed commit until the next successful commit. A commit that fails because of a damaged page does not
+   * change this value.
+   */
   #hasFailed = false;
   #closed = false;
 
@@ -150,7 +154,7 @@ class LmdbKeyValue implements KeyValue {
   transact<T>(work: (writer: KeyValueWriter) => T): T {
     assert(!this.#writing, 'transactions are not nested');
     if (!this.#lock.isHeld()) throw takenOver(this.#directory);
-    // After a failed write, the memory of the library may be corrupt. After several failed writes, the library ends the
+    // After a failed write, the memory of the library can be corrupt. After several failed writes, the library ends the
     // process. The store therefore writes again only after a test file has shown that there is enough space.
     if (this.#hasFailed) this.#checkRoom();
     let done: { readonly result: T } | undefined;

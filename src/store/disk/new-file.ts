@@ -7,8 +7,9 @@ import { flushNames } from './flush.ts';
 const OWNER_ONLY = 0o600;
 
 /**
- * Writes a new file that only its owner can read. When the function returns, the file and its name are on the disk.
- * After an error, the file does not exist, except if it existed before (`EEXIST`).
+ * Writes a new file that only its owner can read. When the function returns, the file and its name are on the disk. If
+ * the function throws an error, the file does not exist. There is one exception: for the error `EEXIST`, the file
+ * existed before the call.
  *
  * @throws errors of the system
  */

@@ -196,7 +196,7 @@ class Walk {
       if (!isBefore) {
         const isBehind = isMain && to !== undefined && key !== undefined && Buffer.compare(key, to) >= 0;
         if (isMain && (isBehind || (height === 1 && this.#left <= 0 && this.#entries > 0))) {
-          // The next check continues at a key and not at a page, because the tree may change before that check. The
+          // The next check continues at a key and not at a page, because the tree can change before that check. The
           // code copies the key, because a key that is a view of the page's buffer would keep the whole buffer in
           // memory.
           this.#next = Buffer.from(key ?? []);

@@ -8,10 +8,10 @@
  * Process numbers of different containers cannot be compared, because the first process of each container has number 1.
  * For a lock that several containers use, a process therefore passes a clock to `takeLock`. The process then updates
  * the modification time of its lock file every `TOUCH_MS`, and listens on a socket beside the lock file. A lock file of
- * another container is stale if it was not updated for `ELSEWHERE_MS_MAX` and no process listens on its socket. A
- * paused process still listens, so its lock file does not become stale. A lock file from before a restart of the
- * machine is also stale. A process that passes no clock treats the lock file of another container as stale only after a
- * restart of the machine.
+ * another container is stale if two conditions hold: the file was not updated for `ELSEWHERE_MS_MAX`, and no process
+ * listens on its socket. A paused process still listens, so its lock file does not become stale. A lock file from
+ * before a restart of the machine is also stale. A process that passes no clock treats the lock file of another
+ * container as stale only after a restart of the machine.
  */
 
 import { existsSync, readdirSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ import { startOf } from './process-start.ts';
 
 export interface ProcessLock {
   /**
-   * True while the lock file of this lock exists. On a file system without sockets, this process may lose the lock if
+   * True while the lock file of this lock exists. On a file system without sockets, this process can lose the lock if
    * it pauses for longer than `ELSEWHERE_MS_MAX`. A process of another container can then remove the lock file and take
    * the lock.
    */
@@ -35,7 +35,7 @@ export interface ProcessLock {
 const TOUCH_MS = 5_000;
 /**
  * A lock file of another container stays valid for this time after its last update, even if no process listens on its
- * socket. The time is longer than `TOUCH_MS`, because a busy process may update its lock file late.
+ * socket. The time is longer than `TOUCH_MS`, because a busy process can update its lock file late.
  */
 const ELSEWHERE_MS_MAX = 30_000;
 
@@ -48,20 +48,21 @@ const OWNER = /^(\d+)\.([0-9a-z]+(?:-\d+)?)(?:-in(\d+))?$/;
 
 /**
  * Paths of the lock files that this process holds now. A file in the folder does not prove that this process holds the
- * lock. If the system reports no start time, the name of a lock file contains `unknown` instead. An earlier process
- * with the same process number may then have left a file with the same name.
+ * lock. If the system reports no start time, the name of a lock file contains `unknown` instead. It is then possible
+ * that an earlier process with the same process number has left a file with the same name.
  */
 const ownLockFiles = new Set<string>();
 
 /**
  * Takes the lock. The function first writes its own lock file, and then looks for other lock files. If several
- * processes call the function at the same time, all calls may therefore fail, but never more than one call succeeds.
+ * processes call the function at the same time, it is therefore possible that all calls fail. At most one call
+ * succeeds.
  *
  * @param directory an existing folder
  * @param name name of the lock. A lock file is named `<name>.<process number>.<start of the process>`. The name also
  *   ends with `-in<number of the PID namespace>` if the caller passes a clock and the system reports a PID namespace
  * @param clock needed for a lock in a folder that several containers share. Without a clock, the lock file does not
- *   protect against processes of other containers, because these processes may treat the lock file as stale and remove
+ *   protect against processes of other containers, because these processes can treat the lock file as stale and remove
  *   it
  * @throws ProtocolError `LOCKED` while a living process (this process included) holds the lock. If a holder of another
  *   container was killed, the function still throws this error for up to `ELSEWHERE_MS_MAX` after the last update of
@@ -96,7 +97,8 @@ export function takeLock(directory: string, name: string, clock?: Clock): Proces
  * Returns a text that names the process that holds the lock, such as `process 123`. The result is undefined if there is
  * no lock file, or if all lock files are stale. The function changes no files.
  *
- * @param clock Without a clock, a lock file of another container counts as stale only after a restart of the machine
+ * @param clock clock of this process; without a clock, a lock file of another container counts as stale only after a
+ *   restart of the machine
  */
 export function ownerOf(directory: string, name: string, clock: Clock | undefined): string | undefined {
   return wordsForFirst(lockFilesIn(directory, name, clock));
@@ -189,7 +191,7 @@ function keepTouching(file: string, clock: Clock): () => void {
 function isTouched(file: string, clock: Clock | undefined): boolean {
   try {
     // A time far in the past or far in the future does not count as a recent update. A time in the future means that
-    // the clock was set back. A living owner would have updated its lock file after this change of the clock.
+    // the clock was set back. A living holder would have updated its lock file after this change of the clock.
     return clock === undefined || Math.abs(clock.nowMs() - statSync(file).mtimeMs) < ELSEWHERE_MS_MAX;
   } catch {
     return false;

@@ -59,7 +59,7 @@ function statOf(pid: number): readonly string[] {
 
 /** @returns the fields of `/proc/<pid>/stat` from the third on */
 function fieldsOf(stat: string): readonly string[] {
-  // The second field is the program's name in parentheses. The program's name may contain spaces and parentheses, so
+  // The second field is the program's name in parentheses. The program's name can contain spaces and parentheses, so
   // the code splits only the text after the last parenthesis.
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
