@@ -1,10 +1,10 @@
 /**
- * Stores counted key sets. Each set contains the keys of one table of the store (a counted table), which have no
- * values. A counted key set can count the keys of any range fast. It is split into leaf blocks of neighbouring keys. A leaf block is one value on the disk (see
- * key-block.ts). Inner blocks form a tree above the leaf blocks. An inner block stores the number of keys in the
- * subtree of each of its child blocks. Counting a range, or skipping its first million keys, therefore reads only a few
- * blocks. Callers work with single keys, and not with leaf blocks or inner blocks. Only `putSorted` takes several keys
- * in one call, as a `KeyBlock`.
+ * Stores counted key sets. Each set contains the keys of one table of the store (a counted table). These keys have no
+ * values. A counted key set can count the keys of any range fast. The set is split into leaf blocks of neighbouring
+ * keys. A leaf block is one value on the disk (see key-block.ts). Inner blocks form a tree above the leaf blocks. An
+ * inner block stores the number of keys in the subtree of each of its child blocks. Counting a range, or skipping its
+ * first million keys, therefore reads only a few blocks. Callers work with single keys, and not with leaf blocks or
+ * inner blocks. Only `putSorted` takes several keys in one call, as a `KeyBlock`.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -17,8 +17,8 @@ import type { CachedBlocks, BlockSizes } from './order-statistic-tree.ts';
 import { BLOCK_SIZES, LeafBlocks, type CachedLeaves } from './leaf-blocks.ts';
 
 /**
- * If more than this number of leaf blocks, of all tables together, have unwritten changes, `putSorted` writes these leaf
- * blocks. Up to this number, `putSorted` leaves the changed leaf blocks in memory until the end of the database
+ * If more than this number of leaf blocks, of all tables together, have unwritten changes, `putSorted` writes these
+ * leaf blocks. Up to this number, `putSorted` leaves the changed leaf blocks in memory until the end of the database
  * transaction. These blocks take up to 12 MB, because a changed leaf block can take three times its packed size in
  * memory.
  */
@@ -33,7 +33,7 @@ export interface CountedWriter extends KeyValueWriter {
   /**
    * Adds many keys without values. One call of `putSorted` is much faster than a call of `put` for each key.
    *
-   * @param keys ascending keys of one counted table; the caller may reuse their memory after the call
+   * @param keys ascending keys of one counted table; the caller is allowed to reuse their memory after the call
    * @returns number of leaf blocks that this call has changed and that had no unwritten change before
    */
   putSorted(keys: KeyBlock): number;
@@ -114,11 +114,14 @@ export class CountedKeySets implements KeyValue {
   }
 
   /**
-   * Finds a damaged block. A block is damaged if its value cannot be read as a block, if the inner block above it
-   * states another number of keys, or if its keys are not in order or overlap with the next block. A block that is on
-   * the disk but not in the tree is also damaged. Returns the start of the damaged block. If the damaged block is an
-   * inner block of the tree, the method returns the start of the root instead. Returns undefined if no block is
-   * damaged.
+   * Finds a damaged block. A block is damaged in each of these cases:
+   * - Its value cannot be read as a block.
+   * - The inner block above it states another number of keys.
+   * - Its keys are not in order, or overlap with the next block.
+   * - The block is on the disk but not in the tree.
+   *
+   * Returns the start of the damaged block. If the damaged block is an inner block of the tree, the method returns the
+   * start of the root instead. Returns undefined if no block is damaged.
    */
   wrongBlock(): Buffer | undefined {
     for (const table of this.#tables.keys()) {

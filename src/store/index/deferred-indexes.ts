@@ -1,5 +1,5 @@
 /**
- * Writes the indexes of transactions. While many blocks are appended, the indexes may lag behind the chain. The
+ * Writes the indexes of transactions. While many blocks are appended, the indexes can lag behind the chain. The
  * processes that answer HTTP requests (reading processes) then keep their last snapshot with complete indexes. A new
  * reading process first waits until the indexes are complete.
  *
@@ -36,7 +36,7 @@ const IDS_READ_MAX = 200_000;
 const PAGES_PER_TRANSACTION = 3_000;
 /**
  * Default for `BackfillLimits.transactionsMax`. The missing entries of this number of transactions take about forty
- * megabytes of memory. Without this limit, the missing entries could fill the memory, because the indexes may lack
+ * megabytes of memory. Without this limit, the missing entries could fill the memory, because the indexes can lack
  * nearly all transactions of a long chain.
  */
 const TRANSACTIONS_AT_ONCE = 400_000;
@@ -46,15 +46,15 @@ export class DeferredIndexes {
   readonly #codec: Codec;
   readonly #lists: TransactionLists;
   /**
-   * The index watermark; undefined before the first use and after `forget`. The indexes may lack entries of
-   * transactions above `height`. If `height` is undefined, the indexes have all transactions of the committed blocks.
+   * The index watermark; undefined before the first use and after `forget`. Above `height`, the indexes can lack
+   * entries of transactions. If `height` is undefined, the indexes have all transactions of the committed blocks.
    */
   #knownWatermark: { readonly height: number | undefined } | undefined;
   /** True if all transactions above the watermark, or the first part of these transactions, are in memory. */
   #isLoaded = false;
   /**
-   * If only the first part of the missing transactions is in memory, the height of the block with the last transaction
-   * of this part. Undefined if all or none of the missing transactions are in memory.
+   * Height of the block with the last transaction in memory, if only the first part of the missing transactions is in
+   * memory. Undefined if all or none of the missing transactions are in memory.
    */
   #partEnd: number | undefined;
   #isDeferring = false;
@@ -120,9 +120,9 @@ export class DeferredIndexes {
 
   /**
    * The store calls this method at the end of each database transaction. If indexing is not deferred, the method writes
-   * all missing entries. If indexing is deferred, the method writes the index watermark, but only if entries are
-   * missing and the indexes had no lag before this database transaction. Between two steps of a backfill, the method
-   * writes nothing.
+   * all missing entries. If indexing is deferred, the method writes only the index watermark, and only if two
+   * conditions hold: entries are missing, and the indexes had no lag before this database transaction. Between two
+   * steps of a backfill, the method writes nothing.
    */
   flush(keys: CountedWriter): void {
     if (this.#isBackfilling) return;
@@ -177,9 +177,10 @@ export class DeferredIndexes {
     const chunks = this.#lists.chunks(transactionTotal(this.#keys, tipHeight(this.#keys)))[Symbol.iterator]();
     const drops = this.#drops;
     for (let isDone = false; !isDone;) {
-      // Between two iterations of this loop, a database transaction may fail. `forget` then drops the pending entries,
-      // and a lookup may load them again. The loaded entries then have other row numbers in the pending index batch
-      // than the remaining chunks use. Without this check, the backfill would then end as if all entries were written.
+      // Between two iterations of this loop, a database transaction can fail. `forget` then drops the pending entries,
+      // and a lookup can load these entries again. The loaded entries then have other row numbers in the pending index
+      // batch than the remaining chunks use. Without this check, the backfill would then end as if all entries were
+      // written.
       assert(this.#isLoaded && this.#drops === drops, 'the pending entries are in memory until the backfill ends');
       keyValue.transact((keys) => {
         for (let pages = 0; pages < pagesMax;) {

@@ -1,5 +1,5 @@
 /**
- * Reads and writes the index watermark, which is a height. The indexes may lack entries of transactions in blocks above
+ * Reads and writes the index watermark, which is a height. The indexes can lack entries of transactions in blocks above
  * the watermark. A store whose indexes are complete has no watermark.
  */
 

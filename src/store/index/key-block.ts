@@ -9,8 +9,8 @@ import { EMPTY } from '../tables/ordered-bytes.ts';
 const COUNT_BYTES = 2;
 const LENGTH_BYTES = 2;
 /**
- * Size of Node's pool of small buffers. The keys of a block may be a part of a larger buffer. If the larger buffer
- * exceeds twice the packed length of the block by more than `UNUSED_BYTES_MAX`, `packed` moves the keys to a buffer of
+ * Size of Node's pool of small buffers. The keys of a block can be a part of a larger buffer. If the larger buffer is
+ * longer than twice the packed length of the block plus `UNUSED_BYTES_MAX`, `packed` moves the keys to a buffer of
  * exactly the packed length. The larger buffer can then be freed.
  */
 const UNUSED_BYTES_MAX = 8192;
@@ -20,7 +20,10 @@ export class KeyBlock {
   #bytes: Buffer;
   /** For each key, the position at which the key ends and the next key begins. */
   #ends: number[];
-  /** False while other objects may use the bytes, for example if the bytes are part of a value read from the store. */
+  /**
+   * False while it is possible that other objects use the bytes, for example if the bytes are part of a value read from
+   * the store.
+   */
   #isOwn = false;
 
   private constructor(bytes: Buffer, ends: number[]) {
@@ -34,7 +37,7 @@ export class KeyBlock {
 
   /**
    * @param packed result of `packed`. If these bytes are damaged, the returned block has the keys that can be read, and
-   *   may be unsorted
+   *   these keys are perhaps not sorted
    */
   static read(packed: Buffer): KeyBlock {
     const count = packed.length < COUNT_BYTES ? 0 : packed.readUInt16LE(0);
@@ -177,7 +180,7 @@ export class KeyBlock {
   }
 
   /**
-   * Splits the keys into several blocks of at most `bytesMax` bytes each. A block with a single key may be larger.
+   * Splits the keys into several blocks of at most `bytesMax` bytes each. A block with a single key can be larger.
    *
    * @param more number of bytes that the caller stores beside each key; these bytes count towards `bytesMax`
    */
@@ -280,7 +283,7 @@ export class KeyBlock {
   /** Makes sure that the buffer has at least this number of bytes, and that no other object uses the buffer. */
   #reserve(bytes: number): void {
     if (this.#isOwn && bytes <= this.#bytes.length) return;
-    // The buffer gets only a little spare room, because thousands of blocks may change before they are written.
+    // The buffer gets only a little spare room, because thousands of blocks can change before they are written.
     const larger = Buffer.allocUnsafeSlow(bytes + Math.max(64, bytes >> 3));
     this.#bytes.copy(larger, 0, 0, this.#end);
     this.#bytes = larger;

@@ -159,11 +159,14 @@ export class LeafBlocks {
   }
 
   /**
-   * Finds a damaged block. A block is damaged if its value cannot be read as a block, if the inner block above it
-   * states another number of keys, or if its keys are not in order or overlap with the next block. A block that is on
-   * the disk but not in the tree is also damaged. If an inner block is damaged, the method returns the result of
-   * `OrderStatisticTree.wrongBlock`. Otherwise, the method returns the start of the first damaged leaf block, or
-   * undefined if no block is damaged.
+   * Finds a damaged block. A block is damaged in each of these cases:
+   * - Its value cannot be read as a block.
+   * - The inner block above it states another number of keys.
+   * - Its keys are not in order, or overlap with the next block.
+   * - The block is on the disk but not in the tree.
+   *
+   * If an inner block is damaged, the method returns the result of `OrderStatisticTree.wrongBlock`. If no inner block
+   * is damaged, the method returns the start of the first damaged leaf block, or undefined if no block is damaged.
    */
   wrongBlock(): Buffer | undefined {
     const block = this.#tree.wrongBlock();

@@ -13,7 +13,7 @@ const BYTES_AT_FIRST = 4096;
 /**
  * When the keys in the buffer have at least this number of bytes, `write` stops, and the caller calls `take`. The keys
  * of one `take` form one `IndexChunk` (transaction-lists.ts). A chunk must stay small, because each of its several
- * thousand keys may change a different leaf block.
+ * thousand keys can change a different leaf block.
  */
 const BYTES_AT_ONCE = 1 << 16;
 /** Maximum number of bytes in a key after its prefix: the sort value, if any, and the transaction place. */
@@ -32,7 +32,7 @@ export class ListEntryWriter {
    * Writes the keys of the rows at the positions from `from` to `to - 1` into the buffer. The method stops earlier if
    * the buffer has at least `BYTES_AT_ONCE` bytes. The keys of earlier calls since the last `take` also count.
    *
-   * @param prefix equal to or above every prefix that was written since the last `take`
+   * @param prefix prefix of the keys; it must be equal to or above every prefix that was written since the last `take`
    * @param rows row numbers of the batch, in the order of the rows' keys. A row of the batch is one transaction
    * @param sort sort order of the table or list for which the method writes keys. Each key has the sort value of its
    *   row before the transaction place. Undefined for a list in the order of the chain, whose keys have no sort value

@@ -27,8 +27,8 @@ export interface BlockSizes {
 }
 
 /**
- * Cache of inner blocks that were read or written recently. The cache has no change that is not written to the database
- * yet.
+ * Cache of inner blocks that were read or written recently. All changes of the cached blocks are already written to the
+ * database.
  */
 export type CachedBlocks = LruMap<string, InnerBlock>;
 
@@ -48,9 +48,9 @@ export type LeafPath = readonly Step[];
 export interface LeafPlace {
   readonly path: LeafPath;
   /**
-   * The first key of the leaf block at the time when the block was created. This key may have been removed since then.
-   * For the first leaf block of a table, `start` is only the number of the table, with which all keys of the table
-   * begin.
+   * The first key of the leaf block at the time when the block was created. It is possible that this key was removed
+   * later. For the first leaf block of a table, `start` is only the number of the table, with which all keys of the
+   * table begin.
    */
   readonly start: Buffer;
   readonly size: number;

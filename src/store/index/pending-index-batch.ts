@@ -300,7 +300,8 @@ function ofEachOrder<T>(make: () => T): Readonly<Record<TransactionSort, T>> {
 
 /**
  * Tells whether a number in a column of sort values must be equal to the sort value of its transaction. Any other
- * number may be rounded. If the sort value of such a number was a bigint, `#large` contains the exact value.
+ * number is perhaps a rounded value. If the sort value of such a number was a bigint, `#large` contains the exact
+ * value.
  */
 function isExact(number: number): boolean {
   return number >= 0 && number <= Number.MAX_SAFE_INTEGER;

@@ -2,9 +2,9 @@
  * Reads and writes the indexes of transactions. There are indexes of ids and of the data of transfers. Three more
  * indexes contain all transactions: one index is sorted by amount, one by fee, and one by timestamp. Each transaction
  * type has a list of its transactions in the order of the chain. Each address has two such lists, one of its sent and
- * one of its received transactions. New entries wait in a pending index batch. A commit or a backfill writes the pending
- * entries sorted and list by list, because writing each key alone takes several times as long. Entries to remove do not
- * wait in the batch: the method `remove` removes them from the store immediately.
+ * one of its received transactions. New entries wait in a pending index batch. A commit or a backfill writes the
+ * pending entries sorted and list by list, because writing each key alone takes several times as long. Entries to
+ * remove do not wait in the batch: the method `remove` removes them from the store immediately.
  *
  * Each list is stored in the order of the chain. A long list is also stored in every other sort order that a query can
  * ask for. A short list is stored only in the order of the chain, because each further sort order would need one more
@@ -38,13 +38,13 @@ import { TRANSACTIONS_PER_VALUE } from '../tables/stored-transactions.ts';
  */
 export const SHORT_LIST_ITEMS_MAX = 256;
 /**
- * Maximum number of addresses whose number of transactions is cached. Each cached address takes about 150 bytes of
- * memory.
+ * Maximum number of addresses for which the number of transactions is cached. Each cached address takes about 150 bytes
+ * of memory.
  */
 export const ADDRESSES_CACHED_MAX = 65_536;
 /**
- * Maximum number of types whose number of transactions is cached. A generation has fewer transaction types than this
- * number.
+ * Maximum number of types for which the number of transactions is cached. A generation has fewer transaction types than
+ * this number.
  */
 const TYPES_CACHED_MAX = 64;
 /**
@@ -56,7 +56,7 @@ const MEMBERS_AT_ONCE = 20_000;
 const IDS_PER_CHUNK = 4096;
 /**
  * Maximum number of keys with data of transfers that one chunk writes. The number is smaller than `IDS_PER_CHUNK`,
- * because each key may change a different leaf block.
+ * because each key can change a different leaf block.
  */
 const DATA_PER_CHUNK = 1024;
 /** Smallest number of ids in a disk page. `#idChunks` uses the number to estimate how many pages a chunk changes. */
@@ -68,8 +68,8 @@ const IDS_PER_PAGE = 64;
 const PAGES_PER_LEAF = 3;
 
 /**
- * Writes a part of the pending index batch, and returns the approximate number of changed disk pages. A second call of the
- * same chunk changes nothing.
+ * Writes a part of the pending index batch, and returns the approximate number of changed disk pages. A second call of
+ * the same chunk changes nothing.
  */
 export type IndexChunk = (keys: CountedWriter) => number;
 
@@ -87,7 +87,7 @@ export class TransactionLists {
   /** New keys of the table `transactionsByData`: one key for each pending transfer with data. */
   #data: Buffer[] = [];
   /**
-   * Bloom filter with all stored and pending ids. The filter may also have the ids of transactions that were removed,
+   * Bloom filter with all stored and pending ids. The filter can also have the ids of transactions that were removed,
    * or that `forget` dropped from the pending index batch. The field is undefined before `fillBloomFilter` and after
    * `dropBloomFilter`.
    */
@@ -146,8 +146,8 @@ export class TransactionLists {
   }
 
   /**
-   * Adds a transaction to the pending index batch. The caller must store the transaction itself before it writes the pending
-   * batch.
+   * Adds a transaction to the pending index batch. The caller must store the transaction itself before it writes the
+   * pending batch.
    */
   add(transaction: Transaction, place: TransactionPlace): void {
     const key = this.#pending.add(transaction, place);
@@ -157,9 +157,9 @@ export class TransactionLists {
   }
 
   /**
-   * Splits the pending index batch into chunks. The caller must write each chunk before it asks for the next chunk. Between
-   * two chunks, the caller must neither append nor remove a block. If an earlier process was killed during a backfill,
-   * some of the entries exist already. Writing these entries again changes nothing.
+   * Splits the pending index batch into chunks. The caller must write each chunk before it asks for the next chunk.
+   * Between two chunks, the caller must neither append nor remove a block. If an earlier process was killed during a
+   * backfill, some of the entries exist already. Writing these entries again changes nothing.
    *
    * @param stored number of transactions in the chain, or 0 if the caller does not use the numbers of changed pages
    *   that the chunks return
@@ -189,7 +189,8 @@ export class TransactionLists {
   }
 
   /**
-   * Removes the highest transaction of the chain from the indexes. The pending index batch must be empty before this call.
+   * Removes the highest transaction of the chain from the indexes. The pending index batch must be empty before this
+   * call.
    */
   remove(keys: KeyValueWriter, transaction: Transaction, place: TransactionPlace): void {
     assert(this.#pending.size === 0, 'the pending index batch is written before an entry is removed');
@@ -267,7 +268,8 @@ export class TransactionLists {
   }
 
   /**
-   * Some lists become long. Reads the transactions that these lists already contain, about `MEMBERS_AT_ONCE` at a time.
+   * Reads the transactions that some lists already contain, about `MEMBERS_AT_ONCE` at a time. The caller passes the
+   * lists that become long.
    *
    * @param end a place above all these transactions
    */
@@ -317,7 +319,7 @@ export class TransactionLists {
   }
 
   /**
-   * @param end place below which the method counts the entries if the length is not cached; by default, the method
+   * @param end if the length is not cached, the method counts only the entries below this place; by default, the method
    *   counts all entries
    */
   #lengthOf(address: Address, end?: TransactionPlace): number {
@@ -334,7 +336,8 @@ export class TransactionLists {
 }
 
 /**
- * Lists that get new entries from the pending index batch. `T` is a type or an address. An address stands for its two lists.
+ * Lists that get new entries from the pending index batch. `T` is a type or an address. An address stands for its two
+ * lists.
  */
 interface Grown<T> {
   /** Length of each list, including its new entries. */
