@@ -24,8 +24,8 @@ export function changesPerDay(changes: string): string {
 }
 
 /**
- * The views of frequent queries, by name. Two of them read the view `balance_changes_per_day`, which the ClickHouse
- * sink and the Parquet sink define in different ways.
+ * The views of frequent queries, by name. Two of these views read the view `balance_changes_per_day`, which the
+ * ClickHouse sink and the Parquet sink define in different ways.
  */
 export const QUESTION_VIEWS = {
   volume_per_day: (prefix) =>

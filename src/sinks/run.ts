@@ -1,6 +1,6 @@
 /**
  * Copies a chain into a sink and keeps the sink up to date. A run reads its start position only from the sink.
- * Therefore the process may end at any moment: the next run repeats an unfinished write.
+ * Therefore the process can end at any moment: the next run repeats an unfinished write.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -60,7 +60,7 @@ export interface SinkProgress {
 const TAIL_BLOCKS_AT_ONCE = 1_000;
 /**
  * Maximum number of blocks in one write to the tail, given as a multiple of `rangeBlocks`. The first block of a write
- * may be inside a range, so the write touches at most 51 ranges. In ClickHouse, each partition of the tail contains the
+ * can be inside a range, so the write touches at most 51 ranges. In ClickHouse, each partition of the tail contains the
  * blocks of one range, and a server refuses an insert into more than 100 partitions.
  */
 const TAIL_RANGES_AT_ONCE = 50;
@@ -113,8 +113,8 @@ class SinkWriter {
   /** The blocks that the sink has stored in its tail. */
   #stored: readonly BlockPlace[];
   /**
-   * Blocks of the chain above the final part of the sink. The first of these blocks may already count as final, because
-   * the final part contains only complete ranges.
+   * Blocks of the chain above the final part of the sink. It is possible that the lowest of these blocks already count
+   * as final, because the final part contains only complete ranges.
    */
   #tail: SinkBlock[] = [];
   #rows = 0;
@@ -283,7 +283,7 @@ class SinkWriter {
    * Makes the error for the revert of a block that counted as final. The remedy depends on the lowest reverted block: a
    * new run can replace blocks above the last range of the sink, but no run can replace a block of a stored range.
    *
-   * @param height height of a reverted block; the blocks below it may have been reverted, too
+   * @param height height of a reverted block; perhaps lower blocks were reverted, too
    */
   #revertedBelow(height: number): ProtocolError {
     const last = this.#finalHeight;

@@ -4,7 +4,7 @@
  *
  * A sink has two parts. The final part consists of complete ranges of heights, from height 1 on. All ranges have the
  * same size, which belongs to the identity of the sink. A stored range never changes. The tail consists of the blocks
- * above the final part. The node may still revert blocks of the tail.
+ * above the final part. The node can still revert blocks of the tail.
  */
 
 import type { BlockId } from '../protocol/types.ts';
@@ -40,16 +40,16 @@ export interface HeightSpan {
 }
 
 /**
- * Collects the rows of a range, block by block. A sink may convert the rows of each block to its storage format
- * immediately, because a hundred thousand rows take much more memory as objects than in this format.
+ * Collects the rows of a range, block by block. A sink is allowed to convert the rows of each block to its storage
+ * format immediately, because a hundred thousand rows take much more memory as objects than in this format.
  */
 export interface RangeDraft {
   /** Adds the rows of the next block. */
   add(rows: Rows): void;
   /**
    * Stores the rows as the next range of the final part, as a whole or not at all. Then drops the blocks of the tail
-   * that are in the range. A range that the sink already has (for example after a crash) stays as it is. May be called
-   * only once for each draft. After an error, the caller needs a new draft.
+   * that are in the range. A range that the sink already has (for example after a crash) stays as it is. The caller
+   * must not call this method twice for the same draft. After an error, the caller needs a new draft.
    *
    * @param lastBlockId id of the block at `toHeight`
    */
@@ -63,11 +63,11 @@ export interface SinkBlock extends BlockPlace {
 /**
  * Only one process at a time writes to a sink. `begin` reserves the sink for the process, and `end` releases it. A
  * process holds a ClickHouse sink by a lease (`lease.ts`), and a Parquet sink by a lock file in its folder. A process
- * that was paused for a long time may lose the lease or the lock. After the loss, this process changes nothing that
+ * that was paused for a long time can lose the lease or the lock. After the loss, this process changes nothing that
  * readers see. Its writes throw `SINK_LEASE_LOST`, even writes that began before the loss.
  *
- * The caller waits for the end of each call to the sink before it makes another call. Only `draftRange` and
- * `RangeDraft.add` may be called during another call.
+ * The caller waits for the end of each call to the sink before it makes another call. Only calls of `draftRange` and
+ * `RangeDraft.add` are allowed during another call.
  */
 export interface Sink {
   /**
@@ -80,25 +80,25 @@ export interface Sink {
    */
   begin(identity: SinkIdentity): Promise<SinkPlace>;
   /**
-   * Begins a draft of the next range. The caller may add rows to a second draft while the sink stores the first draft.
-   * The caller stores the second draft only after the sink has stored the first draft.
+   * Begins a draft of the next range. The caller is allowed to add rows to a second draft while the sink stores the
+   * first draft. The caller stores the second draft only after the sink has stored the first draft.
    */
   draftRange(): RangeDraft;
   /**
    * Adds blocks to the top of the tail, in ascending order. A block that the tail already has (same height and id)
    * stays as it is. If the tail has another block at the height of a new block, the caller must revert the block in the
-   * tail before this call. After a crash during this call, some of the new blocks may be missing: the block at a
-   * certain height and all blocks above it. The tail never contains a part of a block.
+   * tail before this call. After a crash during this call, it is possible that some of the new blocks are missing: the
+   * block at a certain height and all blocks above it. The tail never contains a part of a block.
    */
   putTail(blocks: readonly SinkBlock[]): Promise<void>;
   /**
-   * Removes the blocks of the tail above a height, if the tail has any. After a crash during this call, the lower ones
-   * of these blocks may still be in the tail, without a gap.
+   * Removes all blocks of the tail above a height. Does nothing if the tail has no such block. After a crash during
+   * this call, it is possible that the lowest of these blocks are still in the tail, without a gap.
    */
   revertTail(toHeight: number): Promise<void>;
   /**
-   * Releases and closes the sink. May be called more than once, and also if `begin` failed or was never called. Before
-   * this call, the caller must wait until its other calls of the sink have ended.
+   * Releases and closes the sink. The caller is allowed to call this method more than once, and also if `begin` failed
+   * or was never called. Before this call, the caller must wait until its other calls of the sink have ended.
    */
   end(): Promise<void>;
 }

@@ -4,7 +4,7 @@
  *
  * In a generation with finality, a block counts as final when it is final by the rules. Generation 2 has no finality.
  * In generation 2, a block counts as final when it is at least `depth` blocks below the tip; `depth` is an option of
- * the source. A node of generation 2 may still revert a block that counts as final.
+ * the source. It is possible that a node of generation 2 still reverts a block that counts as final.
  */
 
 import type { Rules } from '../protocol/rules.ts';
@@ -17,9 +17,9 @@ export type ChainChange =
   /** Blocks up to this height count as final. */
   | { readonly kind: 'final'; readonly height: number }
   /**
-   * The source has reported the blocks from the height `fromHeight` (the argument of `changes`) up to the tip. The
-   * chain may have grown since the source read the height of this tip. The source reports each later change soon after
-   * the change happens.
+   * The source has reported the blocks from the height `fromHeight` (the argument of `changes`) up to the tip. It is
+   * possible that the chain has grown after the source read the height of this tip. The source reports each later
+   * change soon after the change happens.
    */
   | { readonly kind: 'caughtUp' };
 

@@ -1,7 +1,7 @@
 /**
  * The tables that every sink has, with their columns. Each sink maps the column types to the types of its database or
- * file format. A new column or table needs a new schema version of each sink. `docs/extend/sink-column.md` says how to add a
- * column.
+ * file format. A new column or table needs a new schema version of each sink. `docs/extend/sink-column.md` says how to
+ * add a column.
  */
 
 /**

@@ -291,8 +291,8 @@ export class ClickHouseSink implements Sink {
   /**
    * Removes from the tail the blocks of all complete ranges, except the newest complete range. Each partition of the
    * tail has the blocks of one range, so the sink drops whole partitions. The blocks of the newest complete range stay,
-   * because a query may have read the markers just before the sink inserted the marker of that range. Such a query
-   * still reads these blocks from the tail.
+   * because it is possible that a query read the markers just before the sink inserted the marker of that range. Such a
+   * query still reads these blocks from the tail.
    */
   async #dropOldTail(): Promise<void> {
     const { database } = this.#server;

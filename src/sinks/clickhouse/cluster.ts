@@ -128,8 +128,8 @@ export async function refuseRowsOfOtherServer(server: ClickHouseServer, cluster:
   const having = await tablesOnShards(server, cluster, `name = '${part}'`);
   if (having === 0) return;
   // If only some shards have the table of blocks (`part`), these tables belong to a sink that was created through
-  // another server. Then that server has perhaps not finished creating the tables. Otherwise, the shards without the
-  // table are new: they were added to the cluster later.
+  // another server. There are two possible reasons why the other shards lack the table: that server has not finished
+  // creating the tables, or these shards were added to the cluster later.
   const isEmpty =
     having === shards &&
     (await server.rows(`SELECT height FROM cluster('${cluster}', ${database}, ${part}) LIMIT 1`)).length === 0;

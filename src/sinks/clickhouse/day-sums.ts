@@ -142,15 +142,15 @@ export class DaySums {
     if (day === undefined) return 0;
     const end = await this.#lastHeightOn(`< toDate('${day}')`, lastHeight);
     if (end !== 0 || lastHeight === finalHeight) return end;
-    // All blocks above the stored sums, up to `lastHeight`, belong to one day. The last block of this day may be above
-    // `lastHeight`.
+    // All blocks above the stored sums, up to `lastHeight`, belong to one day. It is possible that the last block of
+    // this day is above `lastHeight`.
     if (day === (await this.#dayAt(finalHeight))) return 0;
     return this.#lastHeightOn(`= toDate('${day}')`, finalHeight);
   }
 
   /**
    * Returns the day of the block at a height as text, for example `2020-01-31`. Returns undefined if there is no block
-   * at this height, as at height 0.
+   * at this height, for example at height 0.
    */
   async #dayAt(height: number): Promise<string | undefined> {
     const [found] = await this.#sink.server.rows<{ readonly day: string }>(
@@ -192,8 +192,8 @@ export class DaySums {
         `SELECT toUInt64(${id}), toUInt32(${toHeight}), day, address, amount, transfers FROM (${changesPerDay(rows)})`,
       { isWaitingForShards: true },
     );
-    // The INSERT statement may have read a replica other than the one that `#addDays` has checked. This function
-    // therefore checks again before it inserts the marker.
+    // It is possible that the INSERT statement read a replica other than the replica that `#addDays` has checked. This
+    // function therefore checks again before it inserts the marker.
     await this.#waitForReplicas();
     await this.#sink.mark(DAY_MARKERS, ['to_height', RANGE_ID_COLUMN], `${toHeight}\t${id}\n`);
   }
@@ -206,9 +206,9 @@ export class DaySums {
     const ofAttempts = `${RANGE_ID_COLUMN} IN (${ids.join(', ')})`;
     const stored = await server.rows(`SELECT day FROM ${database}.${DAYS_TABLE} WHERE ${ofAttempts} LIMIT 1`);
     if (stored.length === 0) return;
-    // This process may have lost the lease before it read the ids of the attempts. One of these attempts could then
-    // belong to the next holder of the lease. Without a check of the lease, the statement `ALTER TABLE` would remove
-    // the sums of this attempt.
+    // It is possible that this process lost the lease before it read the ids of the attempts. One of these attempts
+    // could then belong to the next holder of the lease. Without a check of the lease, the statement `ALTER TABLE`
+    // would remove the sums of this attempt.
     await this.#sink.proveLease();
     const table = cluster === undefined ? DAYS_TABLE : `${DAYS_SHARD}${onCluster(cluster)}`;
     await server.change(`ALTER TABLE ${database}.${table} DELETE WHERE ${ofAttempts}`, { isQueued: true });

@@ -54,7 +54,8 @@ export class ClickHouseLease {
   /**
    * Takes the lease if no other process has it. The function looks for other holders, and inserts the row of this
    * process. Then it waits until the statements of an earlier holder have ended (`#endInserts`), and looks for other
-   * holders again. If several processes start at the same time, all of them may fail, but at most one of them succeeds.
+   * holders again. If several processes start at the same time, it is possible that all processes fail. At most one
+   * process succeeds.
    *
    * @throws ProtocolError `SINK_IN_USE`; `SINK_LEASE_LOST` if the lease ends during the wait
    */
@@ -63,8 +64,9 @@ export class ClickHouseLease {
     await this.#write(this.#leaseS, '');
     this.#state = 'held';
     try {
-      // The earlier holder may have begun to renew its lease just before the end of the lease. Such a renewal is valid,
-      // so the function looks for other holders again after all statements of the earlier holder have ended.
+      // It is possible that the earlier holder began to renew its lease just before the end of the lease. Such a
+      // renewal is valid, so the function looks for other holders again after all statements of the earlier holder have
+      // ended.
       await this.#endInserts();
       await this.#refuseOthers();
       await this.keep();
@@ -105,8 +107,8 @@ export class ClickHouseLease {
   }
 
   /**
-   * Returns the error to report for a failed write. If this process has lost the lease, the next holder may have killed
-   * the write, so the function returns `SINK_LEASE_LOST`. Otherwise, the function returns the given error.
+   * Returns the error to report for a failed write. If this process has lost the lease, the next holder has perhaps
+   * killed the write, so the function returns `SINK_LEASE_LOST`. Otherwise, the function returns the given error.
    */
   async reasonOf(error: unknown): Promise<unknown> {
     // If the server does not answer this query either, the server is probably the cause of both failures. The function
@@ -187,8 +189,8 @@ export class ClickHouseLease {
 
   /**
    * Kills the running inserts of an earlier holder of the lease, and waits until these inserts have ended. The function
-   * also waits for the end of the deletions that the earlier holder has begun, except deletions on shards. Otherwise
-   * these inserts and deletions could still change rows while this process writes.
+   * also waits for the end of the deletions that the earlier holder has begun, except deletions on shards. Without this
+   * wait, the inserts and deletions could still change rows while this process writes.
    */
   async #endInserts(): Promise<void> {
     const { database } = this.#server;

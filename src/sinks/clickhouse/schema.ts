@@ -15,8 +15,8 @@
  * A fence is a table that stores nothing. A materialized view copies the rows that a process inserts into the fence to
  * the table behind the fence. Each row that a process inserts into a fence contains the token of this process. The view
  * accepts the row if the lease of the token has not ended. Otherwise, the server refuses the insert. Rows of the tail
- * need no fence: they are invisible without their marker, and if the next process inserts the same block again, the new
- * rows replace them.
+ * need no fence, for two reasons. Rows of the tail are invisible without their marker. If the next process inserts the
+ * same block again, the new rows replace the earlier rows.
  *
  * On a cluster, the final tables are spread over the shards by ranges of heights. The rows of a range contain the id of
  * the attempt to write the range, and the marker names the valid attempt. Late rows of a process that lost its lease
@@ -269,7 +269,7 @@ function viewOf(database: string, table: SinkTable, cluster: string | undefined)
 }
 
 /**
- * SELECT of those rows of a table that readers may see.
+ * SELECT of those rows of a table that are visible to readers.
  *
  * @param condition SQL text of an extra condition on the rows, with ` AND ` at the beginning; empty for all rows
  */

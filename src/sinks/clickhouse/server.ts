@@ -23,8 +23,8 @@ export interface ClickHouseServer {
   /** Runs a SELECT and returns its rows. Integers of 64 bits are text. */
   rows<T>(select: string): Promise<readonly T[]>;
   /**
-   * Inserts rows. If the server or this process dies during the call, the server may have stored a part of the rows.
-   * The insert has a query id, like the statements of `change`.
+   * Inserts rows. If the server or this process dies during the call, it is possible that the server has stored a part
+   * of the rows. The insert has a query id, like the statements of `change`.
    *
    * @param chunks lines in the format TabSeparated, with the values in the order of `columns`. Each chunk contains only
    *   complete lines
@@ -95,8 +95,8 @@ const PINNED: Readonly<Record<string, string>> = {
 
 /**
  * If the connection of a request has no traffic for this time (in milliseconds), the request fails. An insert of a
- * range takes about a second. A statement ON CLUSTER can take minutes, and the server may send nothing before the
- * statement ends.
+ * range takes about a second. A statement ON CLUSTER can take minutes, and it is possible that the server sends nothing
+ * before the statement ends.
  */
 const REQUEST_TIMEOUT_MS = 600_000;
 /**
@@ -106,7 +106,7 @@ const REQUEST_TIMEOUT_MS = 600_000;
 const CONNECTIONS_MAX = 8;
 /** Databases that belong to the ClickHouse server itself. */
 const OWN_DATABASES: ReadonlySet<string> = new Set(['system', 'information_schema']);
-/** Minimum size in bytes of the chunks in which the sink sends an insert. Only the last chunk may be smaller. */
+/** Minimum size in bytes of the chunks in which the sink sends an insert. Only the last chunk can be smaller. */
 const CHUNK_BYTES = 65_536;
 
 /**
@@ -124,7 +124,7 @@ export function hasPassword(url: string): boolean {
  * if no ClickHouse server answers, and `CLICKHOUSE_REFUSED` if the server reports an error. The messages of the errors
  * never contain the password.
  *
- * @param url URL of the server; the URL may contain a user name and a password
+ * @param url URL of the server; the URL can contain a user name and a password
  * @param database name of the database, which need not exist yet
  * @param givenPassword password that replaces the password in the URL
  * @throws ProtocolError `USAGE` if the URL or the name of the database cannot be used
@@ -287,14 +287,14 @@ function* joinedChunks(chunks: Iterable<string | Uint8Array>): Iterable<Uint8Arr
 interface ServerPlace {
   /** URL that the ClickHouse client library gets, without user name and password. */
   readonly place: string;
-  /** URL for messages, without the parts that may contain secrets: user name, password and parameters. */
+  /** URL for messages, without the parts that can contain secrets: user name, password and parameters. */
   readonly shown: string;
   readonly username: string;
   readonly password: string;
 }
 
 function placeIn(url: string): ServerPlace {
-  // The message does not repeat the URL, because the URL may contain a password.
+  // The message does not repeat the URL, because the URL can contain a password.
   const wrong = 'the URL is no address of a server: give one such as http://127.0.0.1:8123';
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) throw new ProtocolError('USAGE', {}, wrong);
   const parsed = new URL(url);
@@ -330,7 +330,7 @@ function refusalOf(place: string, error: unknown, password: string): ProtocolErr
 }
 
 /**
- * Replaces the password in an error message by `***`. A server, or another program at its address, may repeat the
+ * Replaces the password in an error message by `***`. A server, or another program at its address, can repeat the
  * password in its answer.
  */
 function withoutSecret(text: string, secret: string): string {

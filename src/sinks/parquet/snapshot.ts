@@ -34,7 +34,7 @@ const ATTEMPTS = 5;
 
 /**
  * Runs work that reads the parts of a snapshot. The sink never removes a range. If the sink removes a block of the tail
- * while the work runs, the work may miss rows. In this case, the function drops the result or error of the work, and
+ * while the work runs, the work can miss rows. In this case, the function drops the result or error of the work, and
  * runs the work again with a new snapshot.
  *
  * @param folder folder of the sink
@@ -77,7 +77,7 @@ async function snapshotOf(folder: string): Promise<Snapshot> {
 
 /**
  * Times at which the folders of the tail last changed; undefined for a removed folder. A comparison of the names would
- * not be enough, because the sink may have removed a block and written the same block again.
+ * not be enough, because it is possible that the sink has removed a block and written the same block again.
  */
 function changeTimes(folder: string, { tail }: Snapshot): readonly (number | undefined)[] {
   return tail.map(({ name }) => statSync(join(folder, TAIL, name), { throwIfNoEntry: false })?.ctimeMs);

@@ -55,7 +55,7 @@ function selectsOf(folder: string, parts: readonly Part[], table: SinkTable): re
     ([name, type]) => `${name} ${type === 'time' ? "DateTime64(3, 'UTC')" : ENGINE_TYPES[type]}`,
   );
   // The condition on `_path` (the path of the file of a row) limits the rows to the snapshot. The engine does not open
-  // the excluded files, so the sink may remove them during a query.
+  // the excluded files, so the sink can remove these files during a query.
   const part = "extract(_path, '([^/]+)/[^/]+$')";
   const isShown = `${part} >= '${digits(first.fromHeight)}' AND ${part} < '${digits(last.height + 1)}'`;
   return [
