@@ -173,7 +173,10 @@ const GROUP_ORDER = noble.Point.CURVE().n;
 /** The group order, little-endian. */
 const ORDER_LE = bytesOfHex('edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010');
 
-/** All y coordinates, canonical or not, of the points with small order. Each is little-endian, without the sign bit. */
+/**
+ * All y coordinates, canonical or not, of the points with small order. Each coordinate is little-endian, without the
+ * sign bit.
+ */
 const SMALL_ORDER_Y = [
   '0000000000000000000000000000000000000000000000000000000000000000',
   '0100000000000000000000000000000000000000000000000000000000000000',

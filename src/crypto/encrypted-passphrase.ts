@@ -13,7 +13,7 @@ export interface EncryptedPassphrase {
   readonly cipherText: Buffer;
   /** The initialisation vector, 12 bytes. */
   readonly iv: Buffer;
-  /** The salt, 1 to 1,024 bytes. `bloomery` makes salts of 16 bytes; other tools may use another length. */
+  /** The salt, 1 to 1,024 bytes. `bloomery` makes salts of 16 bytes; other tools can use another length. */
   readonly salt: Buffer;
   /** The authentication tag, 16 bytes. */
   readonly tag: Buffer;

@@ -1,7 +1,8 @@
 /** Reads and writes amounts. An amount is a whole number of beddows, as a bigint. 1 LSK = 10^8 beddows. */
 
 /**
- * Largest amount of a transaction, and largest balance that the recipient may have after a transfer: 2^63 - 1 beddows.
+ * Largest amount of a transaction, and largest balance that the recipient is allowed to have after a transfer: 2^63 - 1
+ * beddows.
  */
 export const AMOUNT_MAX = 9_223_372_036_854_775_807n;
 
@@ -25,7 +26,7 @@ export function lskText(beddows: bigint): string {
 }
 
 /**
- * Converts an amount in LSK to beddows. The text must begin with 1 to 11 digits. A point and 1 to 8 further digits may
+ * Converts an amount in LSK to beddows. The text must begin with 1 to 11 digits. A point and 1 to 8 further digits can
  * follow (`1.5`). Returns undefined for any other text.
  */
 export function beddowsOfLskText(text: string): bigint | undefined {

@@ -1,6 +1,6 @@
 /**
  * Parses decimal numbers without rounding (`Decimal`), and adds them up (`DecimalSum`). The node uses decimal numbers
- * mainly for amounts that no signature covers (`countedAmount`). An amount of this kind may have a fraction, a sign and
+ * mainly for amounts that no signature covers (`countedAmount`). An amount of this kind can have a fraction, a sign and
  * an exponent. A `Decimal` stores the sign, the digits and the exponent. The number `1e999999999` therefore takes only
  * a few bytes of memory. A `DecimalSum` of `1e999999999` and 1 takes little memory as well, because it does not store
  * the zeros between the digits of the two numbers. Computing the value of a sum takes about 4 ms per million digits of
@@ -21,8 +21,9 @@ export const ZERO: Decimal = { isNegative: false, digits: '', exponent: 0 };
 
 /**
  * The number library of lisk-sdk limits the decimal place of the first non-zero digit of a number. Units are place 0,
- * tens are place 1, and tenths are place -1. The library refuses a number if this place is above this constant. The
- * library treats a number as zero if this place is below the negative of this constant.
+ * tens are place 1, and tenths are place -1. This constant is the highest place that the library accepts. The
+ * library refuses a number with a higher place. The library treats a number as zero if the place is below the negative
+ * of this constant.
  */
 const REFERENCE_PLACES_MAX = 1_000_000_000;
 /**
@@ -34,7 +35,7 @@ const WHOLE_DIGITS_MAX = 40;
 const NUMBER = /^([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:e([+-]?[0-9]+))?$/i;
 
 /**
- * Reads a decimal number. The text may have a sign, a point, an exponent, and blanks around the number.
+ * Reads a decimal number. The text can have a sign, a point, an exponent, and blanks around the number.
  *
  * @returns undefined for any other text, and for a number that the number library of lisk-sdk refuses: a number that is
  *   too large (`REFERENCE_PLACES_MAX`), or a zero with too large an exponent. The result is `ZERO` for a number that
@@ -155,7 +156,7 @@ export class DecimalSum {
 
   /**
    * Adds up all decimal terms (`#terms`) and the sum of all integer terms (`#whole`). The result is a list of runs,
-   * lowest first. A run is a group of neighbouring limbs. The magnitude of each limb is below `LIMB`, and a limb may be
+   * lowest first. A run is a group of neighbouring limbs. The magnitude of each limb is below `LIMB`, and a limb can be
    * negative.
    */
   #carried(): Limbs[] {
@@ -271,7 +272,7 @@ function wholeLimbs(runs: readonly Limbs[], sign: number): readonly number[] | u
   let end = 0;
   for (const { base, values } of runs) {
     // A run (an element of `runs`) with a negative remainder borrows one unit from the next run. The digits in the gap
-    // between the two runs are zeros, so this subtraction makes nines of them.
+    // between the two runs are zeros, so the subtraction changes these zeros to nines.
     if (owed > 0) for (; end < base; end += 1) if (!take(end, LIMB - 1)) return undefined;
     for (let index = 0; index < values.length; index += 1) {
       const value = sign * (values[index] ?? 0) - owed;

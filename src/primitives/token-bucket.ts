@@ -36,7 +36,7 @@ export class TokenBucket {
   }
 
   #fill(nowMs: number): void {
-    // If the clock was set back since the last call, the bucket neither gains nor loses tokens.
+    // If the clock was set back after the last call, the bucket neither gains nor loses tokens.
     const elapsedMs = Number.isFinite(this.#atMs) ? Math.max(0, nowMs - this.#atMs) : 0;
     this.#atMs = nowMs;
     this.#tokens = Math.min(this.#capacity, this.#tokens + elapsedMs / this.#everyMs);

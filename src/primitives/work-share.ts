@@ -1,20 +1,20 @@
 /**
- * Limits the time of the main thread that all work for other parties may take together. Work for other parties means
- * the HTTP requests and event streams of strangers (clients whose addresses are not `127.0.0.1`, not `::1` and not in
- * `http.accessWhitelist`), and the requests of all peers. All work for other parties shares one budget. If HTTP and
- * peers had separate budgets of one half each, no time would be left for blocks. Work waits while the budget is used
- * up. Work that cannot be postponed does not wait, but `spend` subtracts its time from the budget.
+ * Limits the time of the main thread that all work for other parties together is allowed to take. Work for other
+ * parties means the HTTP requests and event streams of strangers (clients whose addresses are not `127.0.0.1`, not
+ * `::1` and not in `http.accessWhitelist`), and the requests of all peers. All work for other parties shares one
+ * budget. If HTTP and peers had separate budgets of one half each, no time would be left for blocks. Work waits while
+ * the budget is used up. Work that cannot be postponed does not wait, but `spend` subtracts its time from the budget.
  */
 
 /**
- * Share of the main thread's time that work for other parties may take. The remaining time is for blocks, forging and
- * the operator.
+ * Share of the main thread's time that work for other parties is allowed to take. The remaining time is for blocks,
+ * forging and the operator.
  */
 const WORK_SHARE = 0.5;
 /**
- * Maximum credit of the budget in milliseconds. The credit is the time that work for other parties may take now. The
- * credit also grows while this work runs. With the default share, work for other parties can therefore run for about 20
- * ms without a pause. This time is a small part of a slot, because a slot takes at least 2 s.
+ * Maximum credit of the budget in milliseconds. The credit is the time that work for other parties is allowed to take
+ * now. The credit also grows while this work runs. With the default share, work for other parties can therefore run for
+ * about 20 ms without a pause. This time is a small part of a slot, because a slot takes at least 2 s.
  */
 const WORK_BURST_MS = 10;
 /**
@@ -82,8 +82,8 @@ export class WorkShare {
   begin(): () => void {
     const startMs = this.#credit();
     return () => {
-      // This line subtracts the full duration of the work. The next call of `#credit` adds the credit that the share
-      // gains in the same time.
+      // This line subtracts the full duration of the work. The next call of `#credit` adds the credit that the budget
+      // gains during the work.
       this.#creditMs -= Math.max(0, this.#clock.nowMs() - startMs);
     };
   }

@@ -1,6 +1,6 @@
 /**
  * Creates signature verifiers for tests and simulations. These verifiers start no threads. Several nodes of one process
- * may share a verifier.
+ * can share a verifier.
  */
 
 import { CHECK_MS, type Ed25519 } from '../crypto/ed25519.ts';

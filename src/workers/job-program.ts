@@ -37,7 +37,8 @@ export function serveJobs(work: (bytes: Uint8Array) => Uint8Array<ArrayBuffer>):
 function stepBack(): void {
   try {
     const thread = Number(basename(readlinkSync('/proc/thread-self')));
-    // The steps are relative to the current priority, because the whole process may already have a low priority.
+    // The steps are relative to the current priority, because it is possible that the whole process already has a low
+    // priority.
     setPriority(thread, Math.min(getPriority(thread) + STEPS_BACK, constants.priority.PRIORITY_LOW));
   } catch {
     // Without `/proc` (not Linux), or without the right to change the priority, the thread keeps its old priority.

@@ -19,7 +19,7 @@ export interface JobThreadsOptions {
    */
   readonly waitingMax: number;
   /**
-   * Receives a log line when a thread ends unexpectedly. `JobThreads` writes such a line only once, even if more
+   * Receives a log line when a thread ends unexpectedly. `JobThreads` writes such a line only once, even if several
    * threads end unexpectedly.
    */
   readonly observer?: Observer;

@@ -43,7 +43,7 @@ export interface LineReader {
  * would take longer than reading so few lines.
  */
 const INLINE_LINES_MAX = 4;
-/** Any number of lines may wait for one thread, because the caller limits the number of lines in memory. */
+/** Any number of lines can wait for one thread, because the caller limits the number of lines in memory. */
 const WAITING_MAX = Number.POSITIVE_INFINITY;
 
 export function createLineReader({ threads, rules, knownHeight }: LineReaderOptions): LineReader {

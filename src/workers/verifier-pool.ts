@@ -29,7 +29,7 @@ export interface VerifierPoolOptions {
    */
   readonly cacheEntriesMax: number;
   /**
-   * Receives a log line when a thread ends unexpectedly. The verifier writes such a line only once, even if more
+   * Receives a log line when a thread ends unexpectedly. The verifier writes such a line only once, even if several
    * threads end unexpectedly.
    */
   readonly observer?: Observer;
