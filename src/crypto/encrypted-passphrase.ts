@@ -26,7 +26,10 @@ export interface EncryptionOptions {
   readonly iterations?: number;
   /** A new salt of 1 to 1,024 bytes, normally 16 random bytes. */
   readonly salt: Uint8Array;
-  /** The initialisation vector: 12 bytes, normally random. Do not use it again with the same password and salt. */
+  /**
+   * The initialisation vector: 12 bytes, normally random. Do not use the same vector again with the same password and
+   * salt.
+   */
   readonly iv: Uint8Array;
 }
 

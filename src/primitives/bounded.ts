@@ -7,11 +7,11 @@ import { assert } from './errors.ts';
 
 /**
  * Map of at most `entriesMax` entries. The map drops entries that were not used recently. A call of `get` or `set`
- * counts as a use of the entry, but a call of `has` or `entries` does not. The map divides time into spans. When
- * `entriesMax / 2` entries have been used in a span, the next use of a different entry ends the span. At the end of a
- * span, the map drops each entry that was not used in that span. After its last use, an entry therefore survives the
- * use of at least `entriesMax / 2` other entries. Each use of an entry costs one lookup. A strict least-recently-used
- * order would cost a removal and an insertion for each use.
+ * counts as a use of the entry, but a call of `has` or `entries` does not count as a use. The map divides time into
+ * spans. When `entriesMax / 2` entries have been used in a span, the next use of a different entry ends the span. At
+ * the end of a span, the map drops each entry that was not used in that span. After its last use, an entry therefore
+ * survives the use of at least `entriesMax / 2` other entries. Each use of an entry costs one lookup. A strict
+ * least-recently-used order would cost a removal and an insertion for each use.
  */
 export class LruMap<K, V> {
   readonly entriesMax: number;

@@ -30,7 +30,7 @@ export interface LeaseHolder {
  * @param sink name in messages, for example `the database chain`
  * @param owner name of the process that holds the sink
  * @param until Unix time in milliseconds at which the lease ends if the process does not renew it; undefined for the
- *   folder lock of a Parquet sink, which lasts as long as its process
+ *   folder lock of a Parquet sink, because such a lock lasts until its process ends
  */
 export function sinkInUse(sink: string, owner: string, until: number | undefined, cause?: unknown): ProtocolError {
   if (until === undefined) {

@@ -72,9 +72,9 @@ const REPLAY_REPORT_BLOCKS = 10_000;
  * blocks of the chain. After this function has returned or thrown, the caller must call `end` of the sink and `close`
  * of the source.
  *
- * @throws ProtocolError `SINK_OF_OTHER_CHAIN` when the chain does not contain the final part of the sink,
- *   `SINK_REVERTED_BELOW` when a block that counted as final was reverted, the errors of `RowMaker`, and the errors of
- *   the source and the sink
+ * @throws ProtocolError `SINK_OF_OTHER_CHAIN` when the chain does not contain the final part of the sink;
+ *   `SINK_REVERTED_BELOW` when a block that counted as final was reverted; the errors of `RowMaker`, of the source and
+ *   of the sink
  */
 export async function runSink(run: SinkRun): Promise<void> {
   const { source, sink } = run;
@@ -280,8 +280,8 @@ class SinkWriter {
   }
 
   /**
-   * Makes the error for the revert of a block that counted as final. The remedy depends on the lowest reverted block: a
-   * new run can replace blocks above the last range of the sink, but no run can replace a block of a stored range.
+   * Makes the error for the revert of a block that counted as final. The remedy depends on the lowest reverted block. A
+   * new run can replace blocks above the last range of the sink. No run can replace a block of a stored range.
    *
    * @param height height of a reverted block; perhaps lower blocks were reverted, too
    */

@@ -74,9 +74,9 @@ export interface Sink {
    * Opens the sink: creates or migrates its tables, removes or ignores the rows of writes that a crash left unfinished,
    * and returns the position of the sink. If this method throws, the process does not hold the sink.
    *
-   * @throws ProtocolError `SINK_OF_OTHER_CHAIN` when the sink was created with another identity, `SINK_VERSION` for
-   *   tables of a version that this program cannot write or migrate, `SINK_IN_USE` while another process uses the sink,
-   *   and errors of the database or folder
+   * @throws ProtocolError `SINK_OF_OTHER_CHAIN` when the sink was created with another identity; `SINK_VERSION` for
+   *   tables of a version that this program cannot write or migrate; `SINK_IN_USE` while another process uses the sink;
+   *   errors of the database or folder
    */
   begin(identity: SinkIdentity): Promise<SinkPlace>;
   /**

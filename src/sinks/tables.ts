@@ -52,13 +52,13 @@ const SINK_TABLES = {
     timestamp: 'i32',
     sender: 'text',
     sender_key: 'text',
-    /** Recipient of a transfer, or of a transfer out of an application; otherwise empty. */
+    /** Recipient of a transfer, or of a transfer out of an application; empty for other transactions. */
     recipient: 'text',
     amount: 'i64',
     fee: 'i64',
-    /** Data field of a transfer; otherwise empty. */
+    /** Data field of a transfer; empty for other transactions. */
     data: 'text',
-    /** Username in a delegate registration; otherwise empty. */
+    /** Username in a delegate registration; empty for other transactions. */
     username: 'text',
   },
   balance_changes: {

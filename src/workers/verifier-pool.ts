@@ -113,11 +113,11 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
   }
 
   /**
-   * Returns true if the node need not make a check. This is the case if the cache has the result of the check. It is
-   * also the case if the public key or the signature has a wrong length, because such a check always fails. The
-   * function first searches the cache for a result of the same object `check`. If this search finds no result and
-   * `isBulk` is false, the function searches the cache for a result of any check with the same content. If the second
-   * search finds a result, the function also stores the result for the object `check`.
+   * Returns true if the node need not make a check. There are two such cases. In the first case, the cache has the
+   * result of the check. In the second case, the public key or the signature has a wrong length, so the check always
+   * fails. The function first searches the cache for a result of the same object `check`. If this search finds no
+   * result and `isBulk` is false, the function searches the cache for a result of any check with the same content. If
+   * the second search finds a result, the function also stores the result for the object `check`.
    */
   function isAnswered(check: SignatureCheck, isBulk: boolean): boolean {
     if (cache.recallObject(check) !== undefined || !hasRightLengths(check)) return true;

@@ -220,7 +220,7 @@ export async function dropUnmarkedOnCluster(
       `SELECT height FROM ${database}.${table}${FINAL_SUFFIX} WHERE height > ${finalHeight} AND ${ofAttempts} LIMIT 1`,
     );
     if (stored.length === 0) continue;
-    // Without this check, the statement could remove valid rows: if this process had lost the lease before it read the
+    // Without this check, the statement could remove valid rows. If this process had lost the lease before it read the
     // ids, one of the ids could belong to an attempt of the next holder.
     await proveLease();
     const removal = `ALTER TABLE ${database}.${table}${SHARD_SUFFIX}${onCluster(cluster)} DELETE WHERE ${ofAttempts}`;

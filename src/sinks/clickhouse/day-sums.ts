@@ -47,7 +47,8 @@ export interface DaySumsSink {
   keepLease(): Promise<void>;
   /**
    * Renews the lease, even if the last renewal was a short time ago. If the renewal succeeds, this process has held the
-   * lease without interruption since it took the lease. Otherwise, the function throws the same error as `keepLease`.
+   * lease without interruption since it took the lease. If the renewal fails, the function throws the same error as
+   * `keepLease`.
    */
   proveLease(): Promise<void>;
   /**
@@ -94,8 +95,8 @@ export class DaySums {
 
   /**
    * Computes the missing sums of all days whose blocks are all in complete ranges. The function searches for missing
-   * sums at most once a day of the chain: if the block at `finalHeight` has the same day as the block of the last
-   * search, the function does nothing.
+   * sums at most once for each day of the chain. If the block at `finalHeight` has the same day as the block of the
+   * last search, the function does nothing.
    *
    * @param finalHeight last height of the complete ranges
    * @param timeS Unix time of the block at `finalHeight`, in seconds

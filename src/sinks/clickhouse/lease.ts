@@ -53,9 +53,9 @@ export class ClickHouseLease {
 
   /**
    * Takes the lease if no other process has it. The function looks for other holders, and inserts the row of this
-   * process. Then it waits until the statements of an earlier holder have ended (`#endInserts`), and looks for other
-   * holders again. If several processes start at the same time, it is possible that all processes fail. At most one
-   * process succeeds.
+   * process. Then the function waits until the statements of an earlier holder have ended (`#endInserts`), and looks
+   * for other holders again. If several processes start at the same time, it is possible that all processes fail. At
+   * most one process succeeds.
    *
    * @throws ProtocolError `SINK_IN_USE`; `SINK_LEASE_LOST` if the lease ends during the wait
    */

@@ -4,19 +4,20 @@
  *
  * `../sink.ts` defines the ranges and the tail of a sink. Rows are invisible to readers until the sink inserts their
  * marker. The marker of a range is a row of `sink_ranges`. The marker of a block in the tail is a row of `sink_tail`
- * with the sign 1. If the node reverts the block, the sink inserts a second row with the same values, except that the
- * sign is -1.
+ * with the sign 1. If the node reverts the block, the sink inserts a second row with the sign -1. All other values of
+ * the two rows are the same.
  *
  * The final tables, such as `blocks_final`, contain the rows of the blocks in ranges. A process that lost the lease of
- * the sink must not write markers. If the final tables are on one server, such a process must not write to the final
- * tables either: readers could see its rows beside the rows of the new holder of the lease. Therefore the sink inserts
- * markers through a fence. On one server, the sink also inserts the rows of the final tables through a fence.
+ * the sink must not write markers. If the final tables are on one server, such a process must also not write to the
+ * final tables. If it did, readers could see its rows beside the rows of the new holder of the lease. Therefore the
+ * sink inserts markers through a fence. On one server, the sink also inserts the rows of the final tables through a
+ * fence.
  *
  * A fence is a table that stores nothing. A materialized view copies the rows that a process inserts into the fence to
  * the table behind the fence. Each row that a process inserts into a fence contains the token of this process. The view
- * accepts the row if the lease of the token has not ended. Otherwise, the server refuses the insert. Rows of the tail
- * need no fence, for two reasons. Rows of the tail are invisible without their marker. If the next process inserts the
- * same block again, the new rows replace the earlier rows.
+ * accepts the row if the lease of the token has not ended. If the lease has ended, the server refuses the insert. Rows
+ * of the tail need no fence, for two reasons. Rows of the tail are invisible without their marker. If the next process
+ * inserts the same block again, the new rows replace the earlier rows.
  *
  * On a cluster, the final tables are spread over the shards by ranges of heights. The rows of a range contain the id of
  * the attempt to write the range, and the marker names the valid attempt. Late rows of a process that lost its lease

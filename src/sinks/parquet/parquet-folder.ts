@@ -53,7 +53,7 @@ export async function makeFolder(folder: string): Promise<void> {
   if (!(await isMade(folder))) await mkdir(folder);
 }
 
-/** Creates a folder unless it exists, and returns true. Returns false if the folder above it is missing. */
+/** Creates a folder if it does not exist yet, and returns true. Returns false if the parent folder is missing. */
 async function isMade(folder: string): Promise<boolean> {
   try {
     await mkdir(folder);
@@ -97,7 +97,7 @@ export async function wholeRanges(folder: string): Promise<readonly Part[]> {
 export interface IncompletePart {
   /** First height of the part. */
   readonly height: number;
-  /** First part of an error message. This part says which file is missing, damaged or changed. */
+  /** The beginning of an error message: text that says which file is missing, damaged or changed. */
   readonly fault: string;
 }
 

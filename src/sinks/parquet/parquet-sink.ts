@@ -170,7 +170,7 @@ export class ParquetSink implements Sink {
 /**
  * Reads the manifest of a sink, which is the file `sink.json` in its folder.
  *
- * @throws ProtocolError `SINK_MISSING` when the folder is not the folder of a sink, `SINK_VERSION` for tables of
+ * @throws ProtocolError `SINK_MISSING` when the folder is not the folder of a sink; `SINK_VERSION` for tables of
  *   another version
  */
 export async function readManifest(folder: string): Promise<SinkManifest> {

@@ -1,6 +1,6 @@
 /**
  * Lists the parts of a Parquet sink (the folders of its ranges and of the blocks of its tail) at one moment, so that a
- * query can read them while another process writes.
+ * query can read these parts while another process writes to the sink.
  */
 
 import { statSync } from 'node:fs';
@@ -38,8 +38,8 @@ const ATTEMPTS = 5;
  * runs the work again with a new snapshot.
  *
  * @param folder folder of the sink
- * @throws ProtocolError `SINK_DAMAGED` when the snapshot lacks rows or has rows twice, `SINK_OVERTAKEN` when the sink
- *   removed blocks during each attempt, and the errors of `work`
+ * @throws ProtocolError `SINK_DAMAGED` when the snapshot lacks rows or has rows twice; `SINK_OVERTAKEN` when the sink
+ *   removed blocks during each attempt; the errors of `work`
  */
 export async function withSnapshot<T>(folder: string, work: (snapshot: Snapshot) => T | Promise<T>): Promise<T> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {

@@ -1,8 +1,8 @@
 /**
  * Computes a checksum over the tables of consensus state: the sum of the hashes of all entries. A write subtracts the
- * hash of the old entry and adds the hash of the new one. The cost of a write therefore does not depend on the size of
- * the state, and the order of writes does not matter. Each database transaction that changes the state also stores the
- * sum. If the hashes of the entries do not add up to the stored sum, the state is damaged. The checksum finds
+ * hash of the old entry and adds the hash of the new entry. The cost of a write therefore does not depend on the size
+ * of the state, and the order of writes does not matter. Each database transaction that changes the state also stores
+ * the sum. If the hashes of the entries do not add up to the stored sum, the state is damaged. The checksum finds
  * accidental damage, but not forgery, because the hash is fast and not cryptographic.
  */
 

@@ -37,7 +37,7 @@ export interface StoredChain extends ChainStore, DeferrableIndexes {
   snapshot(): StoredChain;
   /**
    * Begins to compare the state with its checksum. Only one check of the state runs at a time. A new check of the state
-   * cancels the previous one.
+   * cancels the previous check.
    */
   checkState(): StateCheck;
   /**

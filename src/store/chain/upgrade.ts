@@ -1,5 +1,5 @@
 /**
- * Upgrades a store of an earlier layout to the present one, in place. The upgrade adds checksums of the state and of
+ * Upgrades a store of an earlier layout to the present layout, in place. The upgrade adds checksums of the state and of
  * the undo records. It adds inner blocks to the trees of counted keys (`index/counted-key-sets.ts`), but does not
  * change the leaf blocks of these trees. In an earlier layout, one text contains the number of the layout and the index
  * watermark. The upgrade moves the watermark into a separate entry. The upgrade makes all its changes in one
@@ -31,14 +31,14 @@ const FIRST_LAYOUT_WITH_SEALS = 6;
 const LAYOUT_KEY = TABLES.meta.key(META_LAYOUT);
 const CHECKSUM_KEY = TABLES.meta.key(META_STATE_CHECKSUM);
 /**
- * Up to layout 6, the store had a separate entry for each leaf block, with the number of keys in the block. This number
- * took as many bytes as this constant states.
+ * Up to layout 6, the store had a separate entry for each leaf block, with the number of keys in the block. This
+ * constant is the size of that number in bytes.
  */
 const SIZE_BYTES = 4;
 
 /**
- * Parses the text under `META_LAYOUT`. This text is the number of the layout. Up to layout 7, if the indexes lag behind
- * the chain, the index watermark follows the number in the text.
+ * Parses the text under `META_LAYOUT`. This text is the number of the layout. In a store up to layout 7 whose indexes
+ * lag behind the chain, the index watermark follows the number in the text.
  */
 export function layoutOf(text: string): { readonly layout: string; readonly watermark: number | undefined } {
   const [layout = '', height, ...rest] = text.split(' without indexes of transactions above height ');
@@ -53,7 +53,7 @@ export function isLayoutRead(layout: number): boolean {
 }
 
 /**
- * True if the layout of the store is not the present one. The caller must have checked with `isLayoutRead` that this
+ * True if the layout of the store is not the present layout. The caller must have checked with `isLayoutRead` that this
  * version of the node can open the layout.
  */
 export function isOlder(keyValue: KeyValueReader): boolean {

@@ -65,8 +65,8 @@ function openIfPresent(path: string): number | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    // Any other error does not show that the file is missing. For example, this process may have no right to open the
-    // file.
+    // Any other error does not show that the file is missing. For example, it is possible that this process has no
+    // right to open the file.
     throw error;
   }
 }

@@ -53,11 +53,11 @@ const MAP_BYTES = 64 * 2 ** 30;
  */
 const FREE_LIST_LIMITS = { maxFreeSpaceToLoad: 4000, maxFreeSpaceToRetain: 6000 };
 /**
- * Before opening for writing, two checks run (`refuseDamagedPages`). The first check reads all pages of the state. The
- * second check reads the tree of free pages, and then at most this number of other pages, beginning at the first key of
- * the store. The second check therefore covers a small store completely. The second check takes about 15 ms if the
- * operating system has the file in memory. With a maximum of 50,000 instead of 5,000, a start that read the pages from
- * a disk took 12 s longer. Later, the page scrubber of the running node checks all pages.
+ * Before the environment is opened for writing, two checks run (`refuseDamagedPages`). The first check reads all pages
+ * of the state. The second check reads the tree of free pages, and then at most this number of other pages, beginning
+ * at the first key of the store. The second check therefore covers a small store completely. The second check takes
+ * about 15 ms if the operating system has the file in memory. With a maximum of 50,000 instead of 5,000, a start that
+ * read the pages from a disk took 12 s longer. Later, the page scrubber of the running node checks all pages.
  */
 const PAGES_CHECKED_BEFORE_WRITING = 5_000;
 /**
@@ -141,9 +141,10 @@ export interface ReadingOptions {
  * Opens the environment for reading. Another process of the same container is allowed to write to the folder at the
  * same time. But if the medium is read-only for this process, LMDB cannot record in `lock.mdb` which commit this
  * process reads. A writer could then overwrite the pages of this commit. In this case, the function throws an error if
- * a process holds the lock on the folder. After opening, the function checks the pages of the store, unless
- * `arePagesChecked` is true. If the store has more than `PAGES_CHECKED_BEFORE_READING` pages, the function checks only
- * a part of the store. The check takes about 5 s for each million pages if the operating system has the file in memory.
+ * a process holds the lock on the folder. After the function has opened the environment, it checks the pages of the
+ * store, unless `arePagesChecked` is true. If the store has more than `PAGES_CHECKED_BEFORE_READING` pages, the
+ * function checks only a part of the store. The check takes about 5 s for each million pages if the operating system
+ * has the file in memory.
  *
  * @param clock clock with which the function finds a process of another container that writes to the folder
  * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE` or `STORE_DAMAGED` in the same cases as `openForWriting`;
@@ -232,8 +233,9 @@ function openEnvironment(
     // store several times.
     mapSize: MAP_BYTES,
     ...FREE_LIST_LIMITS,
-    // With false, LMDB writes the pages, calls fdatasync, and then writes the meta page through a descriptor opened
-    // with O_DSYNC. All this happens before transactionSync returns (seen with strace), so no data are flushed later.
+    // With the value false, LMDB writes the pages, calls fdatasync, and then writes the meta page through a descriptor
+    // opened with O_DSYNC. All these steps happen before transactionSync returns (seen with strace), so no data are
+    // flushed later.
     overlappingSync: false,
   });
 }

@@ -43,7 +43,7 @@ export interface PageCheckOptions {
   readonly to?: Uint8Array;
   /**
    * Number of pages to check in the tree of entries; by default all pages. The check ends only after a complete leaf,
-   * so the check may read a few more pages. LMDB stores a large value in pages outside of the leaf. The check reads and
+   * so the check can read a few more pages. LMDB stores a large value in pages outside of the leaf. The check reads and
    * counts only the first of these pages. Checking 10,000 pages takes about 30 ms if the operating system has the file
    * in memory.
    */
@@ -215,7 +215,7 @@ class Walk {
       const key = this.#keyAt(page, number, at);
       if (isMain && before !== undefined) {
         const order = Buffer.compare(before, key);
-        // The first key of a page may be equal to the lower bound, which is the key of this page in its parent page.
+        // The first key of a page can be equal to the lower bound, which is the key of this page in its parent page.
         if (order > 0 || (order === 0 && index > 0)) throw damaged(number, `its keys are out of order at ${index}`);
       }
       before = key;

@@ -124,7 +124,10 @@ export class OrderStatisticTree {
     return step?.block.starts.key(step.child + 1);
   }
 
-  /** Returns the next leaf block if `by` is 1, the previous one if `by` is -1; undefined if there is none. */
+  /**
+   * Returns the next leaf block if `by` is 1, or the previous leaf block if `by` is -1. The result is undefined if
+   * there is no such leaf block.
+   */
   beside({ path }: LeafPlace, by: 1 | -1): LeafPlace | undefined {
     const at = path.findIndex(({ block, child }) => child + by >= 0 && child + by < block.children);
     const step = path[at];
@@ -184,10 +187,10 @@ export class OrderStatisticTree {
   }
 
   /**
-   * Checks the inner blocks on the disk. Returns the start of the root if the starts in an inner block are not in
-   * order, or if an inner block is missing or has another number of keys than its parent states. If an inner block is
-   * on the disk but not in the tree, the method returns the start of this inner block. Returns undefined if all inner
-   * blocks are correct.
+   * Checks the inner blocks on the disk. Returns the start of the root in three cases: the starts in an inner block are
+   * not in order, an inner block is missing, or an inner block has another number of keys than its parent states. If an
+   * inner block is on the disk but not in the tree, the method returns the start of this inner block. Returns undefined
+   * if all inner blocks are correct.
    */
   wrongBlock(): Buffer | undefined {
     const known = new Set<string>();

@@ -1,10 +1,10 @@
 /**
  * Reads and writes the indexes of transactions. There are indexes of ids and of the data of transfers. Three more
  * indexes contain all transactions: one index is sorted by amount, one by fee, and one by timestamp. Each transaction
- * type has a list of its transactions in the order of the chain. Each address has two such lists, one of its sent and
- * one of its received transactions. New entries wait in a pending index batch. A commit or a backfill writes the
- * pending entries sorted and list by list, because writing each key alone takes several times as long. Entries to
- * remove do not wait in the batch: the method `remove` removes them from the store immediately.
+ * type has a list of its transactions in the order of the chain. Each address has two such lists: a list of its sent
+ * transactions, and a list of its received transactions. New entries wait in a pending index batch. A commit or a
+ * backfill writes the pending entries sorted and list by list, because writing each key alone takes several times as
+ * long. Entries to remove do not wait in the batch: the method `remove` removes them from the store immediately.
  *
  * Each list is stored in the order of the chain. A long list is also stored in every other sort order that a query can
  * ask for. A short list is stored only in the order of the chain, because each further sort order would need one more

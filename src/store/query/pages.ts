@@ -73,7 +73,7 @@ export function compareValues(a: bigint | number | string, b: bigint | number | 
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Compares values that may be unknown. An unknown value is larger than every known value, as in PostgreSQL. */
+/** Compares values that are possibly unknown. An unknown value is larger than every known value, as in PostgreSQL. */
 export function compareWithUnknown<T>(compare: Compare<T>): Compare<T | null | undefined> {
   return (a, b) => {
     const isUnknownA = a === null || a === undefined;

@@ -22,7 +22,7 @@ import type { ListFilter } from './ordered-places.ts';
 
 export type Predicate = (transaction: Transaction, place: TransactionPlace) => boolean;
 
-/** The filters of a query: all of its members except sort and page. */
+/** The filters of a query: all members of the query except sort and page. */
 export type TransactionFilters = Omit<TransactionQuery, keyof PageRequest | 'sort'>;
 
 /** The store, and all filters of the query. */

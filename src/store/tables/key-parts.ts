@@ -1,8 +1,9 @@
 /**
  * Defines the parts of the keys in the store. A part writes a value as bytes, finds the end of these bytes, and reads
- * the value back. The bytes sort like the values, except that the part `(address)` sorts by the length of the address
- * first. `layout.ts` lists the parts of the keys of each table. A few other modules write and read keys byte by byte,
- * without these parts, because direct reads and writes take less time. For example, an import writes millions of keys.
+ * the value back. The bytes sort like the values, with one exception: the part `(address)` sorts by the length of the
+ * address first. `layout.ts` lists the parts of the keys of each table. A few other modules write and read keys byte by
+ * byte, without these parts, because direct reads and writes take less time. For example, an import writes millions of
+ * keys.
  */
 
 import { writeU64BE } from '../../primitives/bytes.ts';
@@ -25,7 +26,7 @@ import {
 
 /**
  * A kind of key part. The bytes of some kinds, such as `name`, do not show where the part ends. After such a part, a
- * key has only parts of a fixed size. The end of the part therefore follows from the length of the key.
+ * key has only parts of a fixed size. The code therefore computes the end of the part from the length of the key.
  */
 export interface KeyPart<T> {
   /** Description of the part, for docs/store-layout.md. */
@@ -38,8 +39,8 @@ export interface KeyPart<T> {
   /**
    * Position after the value that begins at `at`.
    *
-   * @param rest if all parts after this part have a fixed size, the position at which these parts begin; otherwise
-   *   `NaN`
+   * @param rest the position at which the parts after this part begin, if all of these parts have a fixed size; `NaN`
+   *   if one of these parts has a variable size
    */
   end(key: Buffer, at: number, rest: number): number;
   read(key: Buffer, at: number, end: number): T;

@@ -1,7 +1,8 @@
 /**
  * Defines the interface of a database with ordered binary keys and small values. The interface has only the operations
- * that the chain store needs from a database. Keys are sorted by bytes. No code may change a byte array after a method
- * of this interface has received or returned the array, because the caller and the store may use the same memory.
+ * that the chain store needs from a database. Keys are sorted by bytes. After a method of this interface has received
+ * or returned a byte array, no code is allowed to change the array. The reason: it is possible that the caller and the
+ * store use the same memory.
  */
 
 /** Keys from `gte` (inclusive) to `lt` (exclusive), in ascending order unless `reverse` is true. */
@@ -60,17 +61,17 @@ export function readsOf(reader: KeyValueReader): KeyValueReader {
  * the writes that the transaction has already made.
  */
 export interface KeyValueWriter extends KeyValueReader {
-  /** @param isNew true if the caller knows that the key does not exist; a database may then omit a lookup */
+  /** @param isNew true if the caller knows that the key does not exist; a database can then omit a lookup */
   put(key: Uint8Array, value: Uint8Array, isNew?: boolean): void;
-  /** @param isThere true if the caller knows that the key exists; a database may then omit a lookup */
+  /** @param isThere true if the caller knows that the key exists; a database can then omit a lookup */
   remove(key: Uint8Array, isThere?: boolean): void;
 }
 
 export interface KeyValue extends KeyValueReader {
   /**
-   * Runs `work` as one database transaction. When the call returns, all writes are on the disk, unless the database is
-   * in memory or was opened as not durable. If the call throws an error, nothing has changed. Transactions cannot be
-   * nested.
+   * Runs `work` as one database transaction. When the call returns, all writes are on the disk. This guarantee does not
+   * apply to a database in memory, or to a database that was opened as not durable. If the call throws an error, the
+   * database has not changed. Transactions cannot be nested.
    */
   transact<T>(work: (writer: KeyValueWriter) => T): T;
   /**

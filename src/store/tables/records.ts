@@ -219,7 +219,7 @@ export class RecordWriter {
     this.#length += bytes.length;
   }
 
-  /** Returns a copy of the record. After this call, no method of the writer may be called. */
+  /** Returns a copy of the record. After this call, the caller must not call any method of the writer. */
   bytes(): Buffer {
     const record = Buffer.allocUnsafe(this.#length);
     this.#bytes.copy(record, 0, 0, this.#length);

@@ -9,10 +9,10 @@ import { TABLES } from './layout.ts';
 import { HEIGHT_BYTES, isU16, isU32, PLACE_BYTES, placeAtEnd } from './ordered-bytes.ts';
 
 /**
- * Maximum number of transactions in one stored value. All transactions of a usual block fit into one value, so they are
- * written and read together. A genesis block can have tens of thousands of transactions. The store divides these
- * transactions among many values, so that a read of one transaction does not read all transactions of the block from
- * the disk.
+ * Maximum number of transactions in one stored value. All transactions of a usual block fit into one value, so the
+ * store writes and reads these transactions together. A genesis block can have tens of thousands of transactions. The
+ * store divides these transactions among many values, so that a read of one transaction does not read all transactions
+ * of the block from the disk.
  */
 export const TRANSACTIONS_PER_VALUE = 256;
 

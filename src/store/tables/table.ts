@@ -36,7 +36,7 @@ export interface TableRow<P extends readonly PartName[]> {
   readonly role: TableRole;
   /**
    * The parts of a key in their order. At most one part has bytes that do not show where the part ends. All parts after
-   * this part have a fixed size, so the end of this part follows from the length of the key.
+   * this part have a fixed size, so the code computes the end of this part from the length of the key.
    */
   readonly key: P;
   /** Text that describes the content of a value; empty if the keys have no values. */
@@ -83,7 +83,7 @@ export class Table<const P extends readonly PartName[] = readonly PartName[]> {
     return this.#write(values);
   }
 
-  /** In this table, the range of all keys whose first parts have these values. */
+  /** Returns the range of all keys of this table whose first parts have these values. */
   range(...values: LeadingOf<ValuesOf<P>>): KeySpan {
     return spanOf(this.#write(values));
   }
