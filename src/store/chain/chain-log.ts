@@ -41,7 +41,7 @@ interface Head {
    * state, but not the value of this member.
    */
   readonly finalized: number;
-  /** Id of the tip of the chain when this head of the log was made. */
+  /** Id of the tip of the chain when this head was made. A head describes the log at one moment. */
   readonly tipId: string | undefined;
 }
 
@@ -139,7 +139,10 @@ function openHead(store: StoredChain, finalized: number): Head {
   return { last: head.last + 1, floor: head.last + 2, finalized: Math.max(head.finalized, finalized), tipId };
 }
 
-/** Returns the names of the oldest stored records below a record number, at most `DELETED_AT_ONCE_MAX` names. */
+/**
+ * Returns the names of the notes that contain the oldest records below a record number, at most `DELETED_AT_ONCE_MAX`
+ * names.
+ */
 function recordsBelow({ tables }: StoredChain, floor: number): readonly NoteName[] {
   const range = { gte: TABLES.notes.key(keyOf(0)), lt: TABLES.notes.key(keyOf(floor)), limit: DELETED_AT_ONCE_MAX };
   return Array.from(tables.keys(range), (key) => TABLES.notes.read(key)[0]);

@@ -272,7 +272,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
 
     const overwritten = this.#state.save(keys, overlay.changes());
     const header = this.#blocks.append(keys, block);
-    // The genesis block has no undo record, because it is never reverted.
+    // The genesis block is never reverted, so it has no undo record.
     if (block.height > 1) this.#undo.add(block.height, overwritten);
     if (this.#tip !== undefined) this.#headers.set(this.#tip.height, this.#tip);
     this.#tip = header;

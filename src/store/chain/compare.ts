@@ -12,10 +12,9 @@ import { verifiedContent } from '../tables/checksummed.ts';
 export interface Difference {
   readonly table: TableName | 'unknown';
   /**
-   * Key in hexadecimal, without its first byte, which is the number of the table. There are two exceptions. If `table`
-   * is `unknown`, this member is the whole key. If `table` is `innerBlocks`, this member is the key at which a leaf
-   * block or an inner block starts (see `CountedKeySets.wrongBlock`). This key begins with the number of a counted
-   * table.
+   * Key in hexadecimal, without the number of its table (the first byte). There are two exceptions. If `table` is
+   * `unknown`, this member is the whole key. If `table` is `innerBlocks`, this member is the key at which a leaf block
+   * or an inner block starts (see `CountedKeySets.wrongBlock`). This key begins with the number of a counted table.
    */
   readonly key: string;
   /**

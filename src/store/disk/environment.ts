@@ -228,9 +228,9 @@ function openEnvironment(
     encoding: 'binary',
     keyEncoding: 'binary',
     cache: false,
-    // Size of the mapped address range, which is not the size in memory or on disk. If a file outgrows this range, the
-    // library maps the whole file again and keeps the old mapping. With a small range, memory would contain a growing
-    // store several times.
+    // Size of the address range to which the library maps the file. The range by itself takes no memory and no disk
+    // space. If a file outgrows this range, the library maps the whole file again and keeps the old mapping. With a
+    // small range, memory would contain a growing store several times.
     mapSize: MAP_BYTES,
     ...FREE_LIST_LIMITS,
     // With the value false, LMDB writes the pages, calls fdatasync, and then writes the meta page through a descriptor

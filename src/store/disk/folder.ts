@@ -16,8 +16,9 @@ import { dirname, join, resolve } from 'node:path';
 import { ProtocolError } from '../../primitives/errors.ts';
 
 /**
- * Creates a folder and all missing folders above it. This function replaces the recursive `mkdir` of Node, which never
- * returns if the system reports ENOENT for a new folder below an existing folder (for example below `/proc`).
+ * Creates a folder and all missing folders above it. This function replaces the recursive `mkdir` of Node. The
+ * recursive `mkdir` never returns if the system reports ENOENT for a new folder below an existing folder (for example
+ * below `/proc`).
  *
  * @param mode permissions of the folders that are created
  * @throws ProtocolError `FOLDER_IMPOSSIBLE` if the system reports ENOENT, or if the path is a link without a target; in

@@ -307,8 +307,8 @@ interface SharedReads {
 
 /**
  * Copies a value out of the memory that the library reuses for the next value. Node.js takes the memory of a small copy
- * from its buffer pool. If the library made the copy, it would allocate memory for each value, which takes several
- * times as long.
+ * from its buffer pool. If the library made the copy, it would allocate memory for each value. This allocation takes
+ * several times as long.
  */
 function copyOf(shared: Buffer | undefined): Buffer | undefined {
   if (shared === undefined) return undefined;

@@ -4,7 +4,7 @@
  * `lock.mdb`, the lock file of LMDB. The first process that opens a database initialises the locks in `lock.mdb`, and
  * the last process that closes the database removes these locks. If a process opens the database during the removal,
  * the process gets invalid locks, and the opening fails. After a failed opening, the library lmdb 3.5 sooner or later
- * frees memory twice, which ends the process with a signal.
+ * frees memory twice. This error ends the process with a signal.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';

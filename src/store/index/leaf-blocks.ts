@@ -26,8 +26,7 @@ export const BLOCK_SIZES: BlockSizes = {
 };
 /**
  * `addSorted` gets keys of several leaf blocks. If at most this number of the keys belong to the same leaf block,
- * `addSorted` adds these keys to the block one by one. For so few keys, merging them into a new block would take
- * longer.
+ * `addSorted` adds these keys to the block one by one. Merging so few keys into a new block would take longer.
  */
 const KEYS_ALONE_MAX = 4;
 

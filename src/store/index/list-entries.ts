@@ -35,7 +35,8 @@ export class ListEntryWriter {
    * @param prefix prefix of the keys; it must be equal to or above every prefix that was written since the last `take`
    * @param rows row numbers of the batch, in the order of the rows' keys. A row of the batch is one transaction
    * @param sort sort order of the table or list for which the method writes keys. Each key has the sort value of its
-   *   row before the transaction place. Undefined for a list in the order of the chain, whose keys have no sort value
+   *   row before the transaction place. Undefined for a list in the order of the chain, because the keys of such a list
+   *   have no sort value
    * @returns the position of the first row whose key was not written; `to` if all keys were written
    */
   write(

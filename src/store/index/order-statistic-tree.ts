@@ -297,7 +297,9 @@ export class OrderStatisticTree {
     this.#read.delete(name);
   }
 
-  /** Removes an inner block and all inner blocks below it. The leaf blocks below them must have no keys. */
+  /**
+   * Removes an inner block and all inner blocks below it. The leaf blocks below these inner blocks must have no keys.
+   */
   #forgetAll(block: InnerBlock): void {
     for (let child = 0; block.level > 1 && child < block.children; child += 1) {
       this.#forgetAll(this.#below(block, child));

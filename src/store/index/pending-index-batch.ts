@@ -1,7 +1,7 @@
 /**
  * Keeps transactions in memory until their index entries are written. The batch stores the transactions as columns of
  * numbers. As objects, a hundred thousand transactions would take several times as much memory, and garbage collection
- * would copy them.
+ * would copy these objects.
  */
 
 import type { TransactionPlace } from '../../ports/store.ts';

@@ -112,8 +112,8 @@ export class PostingLists {
   }
 
   /**
-   * Yields the keys of the long lists (see `LongLists`). Each long list has keys for each of its sort orders, but not for
-   * the order of the chain.
+   * Yields the keys of the long lists (see `LongLists`). Each long list has keys for each of its sort orders, but not
+   * for the order of the chain.
    */
   *inOrders(long: LongLists): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();

@@ -4,7 +4,8 @@
  * type has a list of its transactions in the order of the chain. Each address has two such lists: a list of its sent
  * transactions, and a list of its received transactions. New entries wait in a pending index batch. A commit or a
  * backfill writes the pending entries sorted and list by list, because writing each key alone takes several times as
- * long. Entries to remove do not wait in the batch: the method `remove` removes them from the store immediately.
+ * long. Entries to remove do not wait in the batch: the method `remove` removes these entries from the store
+ * immediately.
  *
  * Each list is stored in the order of the chain. A long list is also stored in every other sort order that a query can
  * ask for. A short list is stored only in the order of the chain, because each further sort order would need one more
@@ -103,7 +104,7 @@ export class TransactionLists {
     this.#shortMax = shortMax;
   }
 
-  /** Number of pending transactions, whose index entries are not written yet. */
+  /** Number of pending transactions. The index entries of a pending transaction are not written yet. */
   get pending(): number {
     return this.#pending.size;
   }

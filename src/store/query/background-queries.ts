@@ -16,8 +16,8 @@ const WAITING_MAX = 16;
 /** Maximum number of lists that stay in memory. */
 const LISTS_KEPT_MAX = 16;
 /**
- * Maximum number of items in all lists in memory together. A list with more items does not stay in memory. An item
- * takes about ten bytes in a list of transactions, and more in a list of addresses.
+ * Maximum number of items that all lists in memory have together. A list with more items does not stay in memory. An
+ * item takes about ten bytes in a list of transactions, and more in a list of addresses.
  */
 export const ITEMS_KEPT_MAX = 2_000_000;
 
@@ -25,7 +25,8 @@ export interface BackgroundQueryOptions {
   readonly pause: Pause;
   /**
    * Maximum number of transactions, blocks or voters that a query reads and sorts without a pause. A query that must
-   * read and sort more of them runs in the background. Reading and sorting the default number takes some milliseconds.
+   * read and sort a larger number runs in the background. Reading and sorting the default number takes some
+   * milliseconds.
    */
   readonly atOnceMax: number;
   /**

@@ -309,7 +309,7 @@ function cursorOf(account: Account, field: SortField): Cursor {
 
 /**
  * Returns an artificial account with the sort value and the address of a cursor. The sort functions compare real
- * accounts with it.
+ * accounts with this account.
  *
  * @throws ProtocolError `CURSOR_INVALID`
  */

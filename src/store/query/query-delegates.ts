@@ -145,7 +145,7 @@ function textOf({ delegate, account, rank, productivity }: DelegateEntry, field:
 
 /**
  * Returns an artificial entry with the sort value and the address of a cursor. The sort functions compare real entries
- * with it.
+ * with this entry.
  * @throws ProtocolError `CURSOR_INVALID`
  */
 function entryAt({ value, tie }: Cursor, field: SortField): DelegateEntry {
