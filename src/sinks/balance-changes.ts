@@ -46,7 +46,7 @@ export class BalanceChanges {
 
   /**
    * Returns the changes in the order of the transactions. The fee of a transaction comes before its other changes.
-   * Inert transactions change no balances.
+   * Inert transactions (known exceptions of the network that have no effect) change no balances.
    */
   of(block: Block): readonly BalanceChange[] {
     const { inertTransactions } = this.#context.exceptions;

@@ -1,6 +1,6 @@
 /**
  * Makes the rows of the tables `blocks`, `transactions`, `votes` and `signatures`. The rows of votes and signatures
- * also need addresses and keys of accounts, so the caller passes functions that look them up.
+ * also need addresses and keys of accounts, so the caller passes functions that look up these addresses and keys.
  */
 
 import { amountOf } from '../protocol/tx/amounts.ts';

@@ -78,7 +78,7 @@ const SINK_TABLES = {
   },
   votes: {
     height: 'u32',
-    /** Position among the votes of the block, from 0. */
+    /** Position of the row among the votes of the block, from 0. */
     position: 'u32',
     time: 'time',
     transaction_id: 'u64',
@@ -106,7 +106,7 @@ const SINK_TABLES = {
   },
   signatures: {
     height: 'u32',
-    /** Position among the signatures of the block, from 0. */
+    /** Position of the row among the signatures of the block, from 0. */
     position: 'u32',
     time: 'time',
     /** Id of the signed transaction; 0 for the signature of the block itself. */

@@ -13,8 +13,8 @@ import { readPackedLines } from './packed-lines.ts';
 
 export interface LineReaderOptions {
   /**
-   * Number of worker threads, which start with the first call of `read` for more than `INLINE_LINES_MAX` lines. With 0,
-   * the calling thread reads all lines.
+   * Number of worker threads. The threads start with the first call of `read` for more than `INLINE_LINES_MAX` lines.
+   * With 0, the calling thread reads all lines.
    */
   readonly threads: number;
   readonly rules: Rules;

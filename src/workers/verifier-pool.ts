@@ -17,8 +17,8 @@ export { createInlineVerifier } from './inline-verifier.ts';
 
 export interface VerifierPoolOptions {
   /**
-   * Number of worker threads, which start with the first large batch. With 0, the verifier makes all checks on the
-   * calling thread.
+   * Number of worker threads. The threads start with the first large batch. With 0, the verifier makes all checks on
+   * the calling thread.
    */
   readonly threads: number;
   /** The preferred backend, which is an implementation of Ed25519. The default is the fastest backend that loads. */

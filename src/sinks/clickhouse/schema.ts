@@ -103,7 +103,7 @@ export function heldTokens(database: string): string {
 
 /**
  * Statement that creates the table of leases. The migrations do not contain this statement: a process must hold a lease
- * before it runs the migrations, so the table of leases must exist before them.
+ * before it runs the migrations, so the table of leases must exist before the migrations run.
  */
 export function leaseTable(database: string): string {
   return (
@@ -178,7 +178,7 @@ function finalTable(place: TablesPlace, table: SinkTable): readonly string[] {
 }
 
 interface SpreadTable {
-  /** Name without suffix. */
+  /** Name of the table without its suffix. */
   readonly name: string;
   /** Names of the columns with their types. */
   readonly columns: string;
