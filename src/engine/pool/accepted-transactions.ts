@@ -40,7 +40,7 @@ export interface AcceptedDependencies {
   readonly finalizedHeight: () => number;
   /**
    * Whether the chain of this node has caught up with the network. Until the chain has caught up, transactions that the
-   * node finds invalid stay in the journal. A transaction that is invalid in the old state of this node may be valid at
+   * node finds invalid stay in the journal. A transaction that is invalid in the old state of this node can be valid at
    * the tip of the network.
    */
   readonly isCaughtUp: () => boolean;
@@ -51,8 +51,8 @@ export interface AcceptedDependencies {
 /** Maximum time in milliseconds for which the node restores transactions before other work can run. */
 const SLICE_MS = 5;
 /**
- * Maximum number of transactions that the node restores before other work can run. Simulations need this limit: their
- * clock stands still during the checks, so the time limit `SLICE_MS` has no effect in them.
+ * Maximum number of transactions that the node restores before other work can run. Simulations need this limit: the
+ * clock of a simulation stands still during the checks, so the time limit `SLICE_MS` has no effect.
  */
 const SLICE_COUNT = 25;
 /**
@@ -61,7 +61,7 @@ const SLICE_COUNT = 25;
  */
 const RETRY_MS = 10_000;
 /**
- * Codes of rejections for reasons that may be temporary. After a rejection with one of these codes, the transaction
+ * Codes of rejections for reasons that can be temporary. After a rejection with one of these codes, the transaction
  * stays in the journal.
  */
 const RETRYABLE_REJECTIONS: ReadonlySet<string> = new Set(['POOL_FULL', 'TRANSACTION_IN_FUTURE', 'TRANSACTION_KNOWN']);
@@ -94,7 +94,7 @@ export class AcceptedTransactions {
     for (const { id } of dependencies.journal.entries()) this.#waiting.add(id);
   }
 
-  /** Begins to restore, in the background, the transactions that an earlier run of the node accepted. */
+  /** Begins to restore the transactions that an earlier run of the node accepted. The work runs in the background. */
   start(): void {
     this.#stopped = false;
     this.#arm(0);
@@ -109,10 +109,10 @@ export class AcceptedTransactions {
   /**
    * Checks a client's transaction and writes it to the journal. If the check and the write succeed, the node accepts
    * the transaction and announces it to the peers of the node. If the journal has no room, the node refuses the
-   * transaction with the code `POOL_FULL`. If the write fails, the code of the refusal is `TRANSACTION_NOT_KEPT`. The
-   * client gets neither refusal if a block already contains the transaction. If the pool already has the transaction,
-   * the node refuses the new copy. After this refusal, the node announces the transaction again if no connected peer is
-   * known to have it.
+   * transaction with the code `POOL_FULL`. If the write fails, the code of the refusal is `TRANSACTION_NOT_KEPT`. If a
+   * block already contains the transaction, the client gets neither of these two refusals. If the pool already has the
+   * transaction, the node refuses the new copy. After the refusal of a copy, the node announces the transaction again
+   * if no connected peer is known to have it.
    */
   async submit(json: unknown, payer: Payer): Promise<SubmitResult> {
     const { pool, announceAgain } = this.#dependencies;
@@ -140,7 +140,8 @@ export class AcceptedTransactions {
    */
   async submitSignature(json: unknown, payer: Payer): Promise<SubmitResult> {
     const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'transactionId') : undefined;
-    // The transaction of the signature may be in the journal but not yet in the pool, for example after a start.
+    // It is possible that the transaction of the signature is in the journal but not yet in the pool, for example after
+    // a start.
     if (typeof id === 'string' && this.#waiting.has(id)) this.#restoreOne(id);
     const result = this.#dependencies.pool.submitSignature(json, payer);
     if (!result.accepted) {
@@ -153,8 +154,8 @@ export class AcceptedTransactions {
 
   /**
    * Writes a member's signature to the journal if the journal has the transaction of the signature, and has room for
-   * the signature. Called after the pool has added the signature to the pending transaction. The signature may come
-   * from a client or a peer.
+   * the signature. Called after the pool has added the signature to the pending transaction. The signature can come
+   * from a client or from a peer.
    */
   signatureAdded(signature: MemberSignature): void {
     const { journal } = this.#dependencies;
@@ -165,9 +166,9 @@ export class AcceptedTransactions {
 
   /**
    * Called after the pool has dropped a transaction. The transaction leaves the journal if the node has caught up with
-   * the network, or if the transaction has waited too long. While the node has not caught up, an invalid transaction
-   * may be valid at the tip of the network. The transaction therefore stays in the journal, and the node checks it
-   * again later.
+   * the network, or if the transaction has waited too long. While the node has not caught up, it is possible that a
+   * transaction that this node finds invalid is valid at the tip of the network. Such a transaction therefore stays in
+   * the journal, and the node checks it again later.
    */
   dropped({ id }: Transaction, reason: string): void {
     const { journal, isCaughtUp } = this.#dependencies;
@@ -244,10 +245,10 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Makes room in the journal by removing transactions that are in the chain. The node would need these transactions
-   * again only after a revert of their blocks.
+   * Makes room in the journal by removing transactions that are in the chain. The node needs a confirmed transaction of
+   * the journal only if a reorg reverts the block of the transaction.
    *
-   * @returns false if the journal has no room, and no transaction of the journal is in the chain
+   * @returns false if the journal still has no room after all transactions in the chain have left it
    */
   #makeRoom(added: JournaledTransaction | MemberSignature): boolean {
     const { journal } = this.#dependencies;
@@ -352,12 +353,12 @@ export class AcceptedTransactions {
       this.#drop(id, WAITED_TOO_LONG);
       return;
     }
-    // If the clock was set back, the stored time of arrival may lie in the future, and the transaction would wait
-    // longer than allowed. The node therefore uses the current time instead of a future time.
+    // If the clock was set back, the stored time of arrival can be in the future, and the transaction would wait longer
+    // than allowed. The node therefore uses the current time instead of a future time.
     const result = pool.admit(entry.json, NO_PAYER, Math.min(entry.receivedAtMs, nowMs));
     if (result.accepted) {
       this.#waiting.delete(id);
-      // In a damaged journal file, the stored id of an entry may differ from the id of the transaction in the entry.
+      // In a damaged journal file, the stored id of an entry can differ from the id of the transaction in the entry.
       if (result.transaction.id !== id) this.#drop(id, 'its id in the journal is the id of another transaction');
       for (const signature of entry.signatures) pool.addSignature(signature);
       pool.announce(result.transaction.id);

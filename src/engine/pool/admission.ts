@@ -1,4 +1,4 @@
-/** Decides whether a transaction may enter the pool. */
+/** Decides whether a transaction can enter the pool. */
 
 import type { PoolState } from '../../ports/node-api.ts';
 import { bytesEqual } from '../../primitives/bytes.ts';
@@ -36,10 +36,10 @@ export function admitFromClient(
 
 /**
  * Checks a peer's transaction. Makes all checks that read no account from the state. Then puts the transaction into the
- * queue `received`. A later step of the pool (`steps.ts`) verifies the transaction against the state. The later step
- * charges its signature checks to no verification budget. If the transaction has members' signatures, this function
- * therefore verifies the transaction against the state immediately, and charges these signature checks to the peer's
- * budget.
+ * queue `received`. A later step of the pool (`steps.ts`) verifies the transaction against the state. For signature
+ * checks in a later step, the node charges no verification budget. If the transaction has members' signatures, this
+ * function therefore verifies the transaction against the state immediately, and charges the signature checks to the
+ * peer's budget.
  *
  * @throws TransactionRejected; `isFaultOfSender` states whether the peer is at fault
  */
@@ -61,9 +61,9 @@ export function admitFromPeer(
 /**
  * Refuses a transaction that is invalid in the state, in particular a transaction in which signatures of members of a
  * multisignature account are false. The id does not cover the members' signatures, so anybody can copy a good
- * transaction and put false signatures into the copy. If the pool accepted the false copy, it would then refuse the
- * good transaction as known. Most peers announce a transaction only once, so the node would not get the good
- * transaction later.
+ * transaction and put false signatures into the copy. If the pool accepted the false copy, the pool would then refuse
+ * the good transaction, because its id would be known. Most peers announce a transaction only once, so the node would
+ * not get the good transaction later.
  */
 function refuseJunkSignatures(context: PoolContext, transaction: Transaction): void {
   const verdict = verifyAtTip(context, transaction);
@@ -85,8 +85,8 @@ export function isFaultOfSender(rejection: TransactionRejected): boolean {
 /**
  * Checks a transaction whose id is already in the pool. If the new copy is invalid, the client gets the error of the
  * copy instead of the message that the transaction is known. In generation 2, the node takes the id from the JSON that
- * the client sent, so all other fields of the copy may differ. The function verifies the signature of the copy only if
- * the copy has another signature, public key or signed bytes than the transaction in the pool.
+ * the client sent, so all other fields of the copy can differ. The function verifies the signature of the copy only if
+ * the copy differs from the transaction in the pool in the signature, the public key or the signed bytes.
  *
  * @throws TransactionRejected `TRANSACTION_INVALID` if the copy is invalid; `VERIFICATION_LIMIT` if the payer's budget
  *   does not allow the check of the copy's signature
@@ -154,8 +154,8 @@ function checkedNew(context: PoolContext, queues: PoolQueues, payer: Payer, tran
 }
 
 /**
- * Creates the rejection of a transaction or member's signature, for the case that the verification budget of the sender
- * or of its budget group is used up.
+ * Creates the rejection of a transaction or of a member's signature. The reason of this rejection is that the
+ * verification budget of the sender or of its budget group is used up.
  */
 export function verificationLimit(id: TransactionId): TransactionRejected {
   const error = transactionError(id, 'Too many signatures to verify, please try again later.', '');

@@ -27,7 +27,7 @@ export interface PoolContext {
 /**
  * Returns the errors for a new transaction whose type the pool must refuse; an empty list if the type is allowed.
  *
- * This function does not consider the height, and neither does the check of the reference (lisk-sdk). Both therefore
+ * This function and the corresponding check of the reference (lisk-sdk) do not consider the height. Both therefore
  * refuse every type that the network allows only in a range of heights. Transactions of these types exist only in old
  * blocks, and a node gets them only with these blocks.
  */
@@ -60,8 +60,8 @@ export function isInFuture({ rules, clock }: PoolContext, transaction: Transacti
 
 /**
  * Checks the members' signatures of a transaction against the state at the tip. Returns `ready` if there are enough
- * valid signatures. Returns `none` if the transaction needs no members' signatures and has none. Returns `pending` in
- * all other cases.
+ * valid signatures. Returns `none` if the transaction needs no members' signatures and has no members' signatures.
+ * Returns `pending` in all other cases.
  */
 export function groupOf(context: PoolContext, transaction: Transaction): Pooled['group'] {
   return context.rules.multisignatureStatus(context.state(), transaction, context.verify);

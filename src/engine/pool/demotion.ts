@@ -11,8 +11,8 @@ import type { Pooled, PoolQueues } from './queues.ts';
 
 /**
  * For each queue except `received`, the queue to which a transaction moves if the pool must verify it again. The row
- * for `validated` must be first. Otherwise, a transaction that another row has moved to `validated` would immediately
- * move on to `received`.
+ * for `validated` must be first. If another row came before this row, a transaction that the other row has moved to
+ * `validated` would immediately move on to `received`.
  */
 const DEMOTIONS: readonly (readonly [from: PoolState, to: PoolState])[] = [
   ['validated', 'received'],
@@ -25,7 +25,7 @@ const DEMOTIONS: readonly (readonly [from: PoolState, to: PoolState])[] = [
  * Removes the transactions that the blocks confirmed. If the sender of a confirmed transaction has other transactions
  * in the pool, the function moves these transactions back to earlier queues, so that the pool verifies them again. If a
  * confirmed transaction has unique data, such as a delegate name, the function also moves back all transactions of the
- * same type, because they may contain the same data.
+ * same type, because these transactions can contain the same data.
  */
 export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blocks: readonly Block[]): void {
   const senders = new Set<Address>();
@@ -41,10 +41,10 @@ export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blo
 
 /**
  * Puts the transactions of reverted blocks into the queue `verified`, beginning with the highest block, until all
- * queues together are full. The recipient of a reverted transaction loses the amount of the transaction, and
- * transactions that the recipient sends may spend this amount. The function therefore moves the transactions whose
- * sender is such a recipient back to earlier queues, so that the pool verifies them again. The pool does not announce
- * the reverted transactions, because the engine announces them after each revert.
+ * queues together are full. The recipient of a reverted transaction loses the amount of the transaction. It is possible
+ * that the recipient's own transactions in the pool spend this amount. The function therefore moves these transactions
+ * back to earlier queues, so that the pool verifies them again. The pool does not announce the reverted transactions,
+ * because the engine announces them after each revert.
  *
  * @param blocks reverted blocks in any order
  */
@@ -59,7 +59,8 @@ export function demoteAfterRevert(context: PoolContext, queues: PoolQueues, bloc
   for (const { transactions, recipients } of reverted) {
     spenders.demote(recipients);
     for (const transaction of [...transactions].reverse()) {
-      // Most transactions of a long reorg do not fit. For these, the check of the members' signatures is left out.
+      // Most transactions of a long reorg do not fit into the queues. For a transaction that does not fit, the function
+      // leaves out the check of the members' signatures.
       if (queues.areAllFull) break;
       if (queues.has(transaction.id)) continue;
       const receivedAtMs = context.clock.nowMs();
@@ -78,13 +79,17 @@ function demote(queues: PoolQueues, isAffected: (transaction: Transaction) => bo
 interface Spending {
   readonly pooled: Pooled;
   readonly state: PoolState;
-  /** A number that grows with each transaction that enters a queue, so that it gives the order in each queue. */
+  /**
+   * A number that is higher for each later entry into a queue. The numbers give the order of the transactions in each
+   * queue.
+   */
   readonly place: number;
 }
 
 /**
- * The transactions of some senders in the queues, except in `received`. A reorg may revert thousands of blocks, and each
- * of them may move transactions. This index is made in one pass over the queues, so the blocks do not each cost a pass.
+ * An index of the transactions of given senders in all queues except `received`. A reorg can revert thousands of
+ * blocks, and the revert of each block can move transactions. The constructor reads all queues once to build the index.
+ * Without the index, the pool would have to read all queues for each block.
  */
 class Spenders {
   readonly #queues: PoolQueues;

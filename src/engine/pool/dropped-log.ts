@@ -21,8 +21,8 @@ export class DroppedLog {
   readonly #dependencies: Dependencies;
   #timer: Timer | undefined;
   /**
-   * The transactions whose ids the next log line will contain: the first `IDS_MAX` that were dropped since the last
-   * line.
+   * The transactions whose ids the next log line will contain: the first `IDS_MAX` transactions that the node dropped
+   * after the last line.
    */
   #dropped: { readonly id: TransactionId; readonly reason: string }[] = [];
   #count = 0;
@@ -56,7 +56,10 @@ export class DroppedLog {
     this.#count = 0;
   }
 
-  /** Returns the reason of all transactions in the line; if there are several reasons, each with its ids. */
+  /**
+   * Returns the common reason of all transactions in the line. If there are several reasons, returns each reason with
+   * its ids.
+   */
   #reasons(): string {
     const reasons = [...new Set(this.#dropped.map(({ reason }) => reason))];
     const [only = '', ...others] = reasons;

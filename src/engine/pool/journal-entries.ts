@@ -8,8 +8,8 @@ import type { JournaledTransaction, TransactionJournal } from '../../ports/trans
 import type { MemberSignature, TransactionId } from '../../protocol/types.ts';
 
 /**
- * Maximum number of transactions in the journal. With the largest value of the option `pool.transactionsPerQueueMax`,
- * the pool has room for the same number of transactions. If the journal is full, confirmed transactions leave the
+ * Maximum number of transactions in the journal. The pool has room for the same number of transactions if the option
+ * `pool.transactionsPerQueueMax` has its largest value. If the journal is full, confirmed transactions leave the
  * journal to make room.
  */
 const JOURNALED_MAX = 25_000;
@@ -51,7 +51,7 @@ export class JournalEntries {
     return this.#bytes + bytesOf(added) <= JOURNALED_BYTES_MAX;
   }
 
-  /** @returns false, with nothing changed, if the journal already has the transaction */
+  /** @returns false if the journal already has the transaction; the journal is then unchanged */
   add(entry: JournaledTransaction): boolean {
     if (this.#held.has(entry.id)) return false;
     this.#set(entry);
@@ -59,8 +59,8 @@ export class JournalEntries {
   }
 
   /**
-   * @returns false, with nothing changed, if the journal already has the signature, lacks the transaction, or has no
-   *   room
+   * @returns false if the journal already has the signature, does not have the transaction, or has no room; the journal
+   *   is then unchanged
    */
   addSignature(added: MemberSignature): boolean {
     const entry = this.get(added.transactionId);

@@ -40,7 +40,7 @@ export class JournalWriteLog {
       return;
     }
     const { sinceMs, loggedMs, refused } = this.#failure;
-    // If the clock was set back, `loggedMs` may lie in the future. The function then logs a line immediately.
+    // If the clock was set back, `loggedMs` can be in the future. The function then logs a line immediately.
     if (nowMs >= loggedMs && nowMs < loggedMs + FAILURE_LOG_MS) return;
     this.#failure.loggedMs = nowMs;
     const fields = { reason, refused, since: new Date(sinceMs).toISOString() };

@@ -28,8 +28,8 @@ export function memberSignatureFromJson(json: unknown): MemberSignature {
 }
 
 /**
- * A client or a peer may write the key and the signature in upper or lower case. The pool and the journal compare them
- * as texts, so both keep them in lower case.
+ * Returns the signature with the key and the signature text in lower case. A client or a peer can write both in upper
+ * or lower case. The pool and the journal compare keys and signatures as texts, so they store them in lower case.
  */
 export function inLowerCase({ transactionId, publicKey, signature }: MemberSignature): MemberSignature {
   return { transactionId, publicKey: publicKey.toLowerCase(), signature: signature.toLowerCase() };
@@ -40,10 +40,10 @@ export function inLowerCase({ transactionId, publicKey, signature }: MemberSigna
  * signatures, the field `group` of its entry (`Pooled`) becomes `ready`. The transaction stays in the queue `pending`
  * until the next processing step moves it.
  *
- * Each member may add only one signature to a transaction. Otherwise, a member could send any number of different valid
- * signatures of one transaction, and the node would have to verify each signature. The reference (lisk-sdk) accepts
- * several signatures of one member. In lisk-sdk, a transaction can therefore have the required number of signatures
- * from too few members.
+ * Each member can add only one signature to a transaction. Without this limit, a member could send any number of
+ * different valid signatures of one transaction, and the node would have to verify each signature. The reference
+ * (lisk-sdk) accepts several signatures of one member. In lisk-sdk, a transaction can therefore have the required
+ * number of signatures from too few members.
  *
  * @throws TransactionRejected `MEMBER_SIGNATURE_FALSE` if the signature is not valid for the given public key;
  *   `TRANSACTION_INVALID` if the public key belongs to no member, if the member has already signed, or if no pending

@@ -3,7 +3,7 @@
  * `received`, `validated`, `verified` and `ready`; a transaction that the node verifies on arrival skips `validated`. A
  * transaction from a client begins in `verified`. A group transaction is sent by a multisignature account, or registers
  * one. A group transaction that lacks members' signatures waits in `pending` instead of `verified`. The rules of the
- * chain do not cover the pool, so each node decides alone which transactions its pool has.
+ * chain do not apply to the pool, so each node decides for itself which transactions its pool contains.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -75,9 +75,14 @@ export interface ReceiveReport {
 }
 
 const DEFAULT_LIMITS: PoolLimits = { perQueueMax: 1000, releaseLimit: 25 };
-/** Maximum time that a transaction waits in the pool, in seconds; a group transaction may wait longer. */
+/**
+ * Maximum time that a transaction waits in the pool, in seconds. For group transactions, `GROUP_AGE_MAX_S` applies
+ * instead.
+ */
 const AGE_MAX_S = 10_800;
-/** Maximum time that a group transaction waits in the pool, in seconds: a day, because the members need time to sign. */
+/**
+ * Maximum time that a group transaction waits in the pool, in seconds: a day, because the members need time to sign.
+ */
 const GROUP_AGE_MAX_S = 8 * AGE_MAX_S;
 export const WAITED_TOO_LONG = 'it waited too long';
 
@@ -148,8 +153,8 @@ export class TransactionPool {
    * Checks the transactions of a peer (`admitFromPeer`), and puts each accepted transaction into the queue `received`.
    * Later, `verifyReceived` or `step` verifies the transactions in this queue. The reference (lisk-sdk) stops at the
    * first refused transaction. This node stops only if the peer is at fault or has used up its verification budget.
-   * After any other refusal, this node reads the next transaction, because an honest peer may send a known transaction
-   * before new ones.
+   * After any other refusal, this node reads the next transaction, because an honest peer can send a known transaction
+   * before new transactions.
    *
    * @param payer the peer as payer; when its verification budget is used up, the pool does not read the remaining
    *   transactions
@@ -249,8 +254,8 @@ export class TransactionPool {
   // ---- changes of the chain -----------------------------------------------------------------------------------------
 
   /**
-   * Removes the transactions that the blocks contain. The next calls of `step` verify again the transactions that the
-   * blocks may have made invalid.
+   * Removes the transactions that the blocks contain. It is possible that the blocks have made other transactions
+   * invalid. The next calls of `step` verify these transactions again.
    */
   blocksApplied(blocks: readonly Block[]): void {
     if (this.#queues.total === 0) return;
@@ -333,8 +338,9 @@ export class TransactionPool {
   }
 
   /**
-   * Returns candidates for the next block, at most as many as one block may contain. The candidates are in the order of
-   * the queue `ready`, in which each transaction can be applied after the transactions before it.
+   * Returns candidates for the next block. The maximum number of candidates is the maximum number of transactions in
+   * one block. The candidates are in the order of the queue `ready`, in which each transaction can be applied after the
+   * transactions before it.
    *
    * The reference (lisk-sdk) takes the newest candidates first. This order can make a transaction invalid. For example,
    * a sender makes a transfer and then registers a second signature. If a block contained the registration before the

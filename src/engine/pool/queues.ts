@@ -85,7 +85,7 @@ export class PoolQueues {
 
   /**
    * Returns the transactions of a queue, in the order in which they entered the queue. The list is a copy, so the
-   * caller may move transactions while it reads the list.
+   * caller can move transactions while it reads the list.
    */
   list(state: PoolState): Pooled[] {
     return [...this.#queues[state].values()];
@@ -104,8 +104,8 @@ export class PoolQueues {
   /**
    * Adds a transaction to a queue.
    *
-   * @returns false, with nothing changed, if a queue already has the id, if the queue is full, or if all queues
-   *   together are full
+   * @returns false if a queue already has the id, if the queue is full, or if all queues together are full. The queues
+   *   are then unchanged
    */
   add(state: PoolState, pooled: Pooled): boolean {
     return !this.isFull(state) && this.addBeyondLimit(state, pooled);

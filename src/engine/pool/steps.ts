@@ -14,8 +14,8 @@ export interface StepEvents {
 }
 
 /**
- * Moves transactions from `received` to `validated` if they pass the checks that need no state; drops them otherwise.
- * Does nothing while `validated` is full.
+ * Makes the checks that need no state. Moves transactions that pass the checks from `received` to `validated`, and
+ * drops the other transactions. Does nothing while `validated` is full.
  */
 export function validateReceived(context: PoolContext, queues: PoolQueues, countMax: number, events: StepEvents): void {
   if (queues.isFull('validated')) return;
@@ -56,15 +56,15 @@ export function verifyOne(context: PoolContext, queues: PoolQueues, pooled: Pool
 }
 
 /**
- * Fills the queue `ready` with transactions that can be applied one after another, up to the number that a block may
- * contain. The transactions already in `ready` keep their places. Next come the transactions from `pending` that have
- * enough members' signatures, in the reverse order of their entry into `pending`. Transactions from `verified` follow
- * in the order in which they entered `verified`. If the function finds that one of these transactions is invalid, it
- * drops this transaction from the pool.
+ * Fills the queue `ready` with transactions that can be applied one after another, up to the maximum number of
+ * transactions in a block. The transactions already in `ready` keep their places. Next come the transactions from
+ * `pending` that have enough members' signatures, in the reverse order of their entry into `pending`. Transactions from
+ * `verified` follow in the order in which they entered `verified`. If the function finds that one of these transactions
+ * is invalid, it drops this transaction from the pool.
  *
  * The reference (lisk-sdk) only checks that each transaction is valid after the transactions before it. But each
  * transaction of a block must also be valid in the state before the block. After a revert, a transaction of the pool
- * may be invalid against the state at the tip, and become valid only when another transaction of the pool is applied.
+ * can be invalid against the state at the tip, and become valid only when another transaction of the pool is applied.
  * An example is a vote for a delegate whose registration was reverted. A block with the registration and the vote would
  * be invalid, so a node with both in `ready` could not forge. This function therefore also verifies each transaction
  * alone against the state at the tip, including the transactions already in `ready`.

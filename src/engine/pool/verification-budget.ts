@@ -22,7 +22,7 @@ export type BudgetGroup = 'peers' | 'namedPeers' | 'clients' | 'localClients';
 
 /** Charges work to the budgets of one address and of its group. */
 export interface Payer {
-  /** Whether the budgets allow another check at present. */
+  /** Whether the budgets allow a further check at present. */
   mayAsk(): boolean;
   /**
    * Calls `work`, and charges the time of the signature checks that `work` makes.
@@ -42,10 +42,11 @@ export interface Payer {
 export const NO_PAYER: Payer = { mayAsk: () => true, charge: (work) => work(), wasUseful: () => undefined };
 
 /**
- * Limits of one address (`SOURCE`) and of a group of addresses (`GROUP`). An address may use 5 % of a processor core. A
- * share of 5 % is enough for about 38 signature checks per second in JavaScript, or about 770 with the native library.
- * Even in JavaScript, a full bucket of an address is enough for about 150 transactions with one signature each, which
- * fill several blocks. A group may use 10 % of a core, so the four groups together use less than half of a core.
+ * Limits of one address (`SOURCE`) and of a group of addresses (`GROUP`). An address can use 5 % of a processor core. A
+ * share of 5 % is enough for about 38 signature checks per second in JavaScript, or for about 770 signature checks per
+ * second with the native library. Even in JavaScript, a full bucket of an address is enough for about 150 transactions
+ * with one signature each, which fill several blocks. A group can use 10 % of a core, so the four groups together use
+ * less than half of a core.
  */
 const SOURCE: BucketSize = { capacityMs: 200, refillMsPerS: 50 };
 const GROUP: BucketSize = { capacityMs: 300, refillMsPerS: 100 };
@@ -59,11 +60,11 @@ const GROUP: BucketSize = { capacityMs: 300, refillMsPerS: 100 };
 const GROUP_RESERVE_MS = 100;
 const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
 /**
- * Time for signature checks that an address may use without sending a valid transaction or signature (the `waste`
- * bucket). When this time is used up, the node checks no signatures from the address. Honest nodes of lisk-sdk may pass
- * on damaged copies of a transaction, so the limit is not zero. With Ed25519 in JavaScript, the time is enough for five
- * damaged copies with 15 signature checks each. The bucket refills within two minutes, or immediately when the address
- * sends a valid transaction or signature.
+ * Time for signature checks that an address can use without sending a valid transaction or signature (the `waste`
+ * bucket). When this time is used up, the node checks no signatures from the address. Even honest nodes of lisk-sdk can
+ * pass on damaged copies of a transaction, so the limit is not zero. With Ed25519 in JavaScript, the time is enough for
+ * five damaged copies with 15 signature checks each. The bucket refills within two minutes, or immediately when the
+ * address sends a valid transaction or signature.
  */
 const WASTE: BucketSize = { capacityMs: 100, refillMsPerS: 2 };
 /** Maximum number of addresses whose buckets the node stores. */
@@ -79,11 +80,11 @@ interface Source {
   readonly bucket: CostBucket;
   /**
    * A bucket that becomes empty if the signature checks and messages of the address take much time. While this bucket
-   * is not empty, the address may use the reserve (`GROUP_RESERVE_MS`) of its group.
+   * is not empty, the address can use the reserve (`GROUP_RESERVE_MS`) of its group.
    */
   readonly modest: CostBucket;
   /**
-   * Limits the time of signature checks that the address may use until it sends a valid transaction or signature (see
+   * Limits the time for signature checks that the address can use before it sends a valid transaction or signature (see
    * `WASTE`).
    */
   waste: CostBucket;
@@ -165,8 +166,8 @@ interface BucketSize {
 }
 
 /**
- * An amount of time that grows at a fixed rate up to its capacity. A single check may take more time than the bucket
- * has, so the level can become negative. The caller then allows no check until the level is above zero again.
+ * An amount of time that grows at a fixed rate up to its capacity. A single check can take more time than the bucket
+ * has, so the level can become negative. While the level is zero or negative, the caller allows no check.
  */
 class CostBucket {
   readonly #size: BucketSize;
