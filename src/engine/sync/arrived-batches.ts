@@ -50,7 +50,7 @@ export class ArrivedBatches {
   #end: { readonly error?: unknown } | undefined;
   #wake: (() => void)[] = [];
 
-  /** Resolves when the download may request a further batch, or when the download has ended. */
+  /** Resolves when the download can request a further batch, or when the download has ended. */
   space(): Promise<void> {
     return this.#until(() => this.#hasSpace() || this.#end !== undefined);
   }

@@ -13,8 +13,8 @@ import type { PeerId } from '../../ports/transport.ts';
  */
 const BACKOFF_FIRST_MS = 10_000;
 /**
- * Longest backoff in milliseconds. The maximum is short, because the only peer with the better chain may be an honest
- * peer with a bad connection.
+ * Longest backoff in milliseconds. The maximum is short, because it is possible that the only peer with the better
+ * chain is an honest peer with a bad connection.
  */
 const BACKOFF_MAX_MS = 80_000;
 /** Maximum number of peers whose failures the node remembers. */
@@ -45,7 +45,7 @@ export class Backoff {
   /**
    * Records a failure.
    *
-   * @param isItsFault whether the failure is the fault of the peer; if not, the backoff lasts `BACKOFF_FIRST_MS`, and
+   * @param isItsFault whether the failure is the fault of the peer. If false, the backoff lasts `BACKOFF_FIRST_MS`, and
    *   `failures` does not count the failure
    */
   fail(peerId: PeerId, isItsFault = true): void {

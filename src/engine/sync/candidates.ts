@@ -46,8 +46,8 @@ export class Candidates {
 
   /**
    * Considers the dialled peers that are neither in `excluded` nor in their backoff. If some of these peers announce a
-   * better tip than ours, the method returns the peers that announce the best tip. If none does, and
-   * `rivalsAtOurHeight` is true, the method returns the peers that have another chain at our height.
+   * better tip than ours, the method returns the peers that announce the best tip. If none of these peers announces a
+   * better tip, and `rivalsAtOurHeight` is true, the method returns the peers that have another chain at our height.
    */
   dialled(excluded: ReadonlySet<PeerId>): readonly Connection[] {
     return this.#better(excluded, isOutbound);
@@ -55,7 +55,7 @@ export class Candidates {
 
   /**
    * Chooses the next sync peer. The method ignores the peers in `excluded`. Among the other peers, the method finds the
-   * peers that claim the best chain (see `#better`), and chooses one of them. The peers that claim the best chain may
+   * peers that claim the best chain (see `#better`), and chooses one of them. The peers that claim the best chain can
    * announce several different tips that are equally good. Peers that announce the same tip form a group, and the
    * result is a random peer from the largest group. The result is undefined if no peer outside `excluded` claims a
    * better chain.
@@ -119,8 +119,8 @@ export class Candidates {
   /**
    * Considers the connections for which `among` returns true, without the peers in `excluded` and the peers in their
    * backoff. If some of these peers announce a better tip than ours, the method returns the connections of the peers
-   * that announce the best tip. If none does, and `rivalsAtOurHeight` is true, the method returns the result of
-   * `#rivals`.
+   * that announce the best tip. If none of these peers announces a better tip, and `rivalsAtOurHeight` is true, the
+   * method returns the result of `#rivals`.
    */
   #better(
     excluded: ReadonlySet<PeerId>,

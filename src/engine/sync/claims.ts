@@ -2,10 +2,10 @@
  * Decides whether the node checks a peer's claim of a better chain, and whether forging waits for the result. Anybody
  * can claim a better chain, and a delegate can sign the tip of a chain that does not exist. A claim fails if the peer
  * does not send a better chain when the node checks the claim. After a failed claim, the node doubts the claims of two
- * groups of peers for a limited time. One group is the netgroup of the peer that made the claim. The other group is all
- * inbound peers if this peer is inbound, and all outbound peers otherwise. Forging never waits for a doubted claim. The
- * signer of a claim is the delegate that signed the claimed tip. After a failed claim with a signer, the node also
- * ignores all claims with this signer until the next round.
+ * groups of peers for a limited time. One group is the netgroup of the peer that made the claim. If this peer is
+ * inbound, the other group is all inbound peers. If this peer is outbound, the other group is all outbound peers.
+ * Forging never waits for a doubted claim. The signer of a claim is the delegate that signed the claimed tip. After a
+ * failed claim with a signer, the node also ignores all claims with this signer until the next round.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -84,7 +84,7 @@ export class Claims {
   }
 
   /**
-   * Whether forging may wait for the result of a claim. Forging does not wait while the node doubts the claims of the
+   * Whether forging waits for the result of a claim. Forging does not wait while the node doubts the claims of the
    * peer's netgroup, or of all peers with the same connection direction (inbound or outbound). In one round, forging
    * waits for a second claim with the same signer only if the first claim was true. If this method returns true for a
    * claim with a signer, it records that forging has waited for this signer in this round.

@@ -39,12 +39,13 @@ export interface CommonBlock {
 
 /**
  * Asks the peer for the highest common block. The result is exact if the highest common block is one of our newest
- * `DENSE_BLOCKS` blocks. For an older common block, the height of the result may be too low, because the request names
+ * `DENSE_BLOCKS` blocks. For an older common block, the height of the result can be too low, because the request names
  * only some of the older blocks. The node then downloads the blocks between this height and the highest common block
  * again. An honest peer repeats only blocks below `nextHeight`. If `d` blocks of our chain are above the highest common
- * block, these are at most `d - DENSE_BLOCKS + 1` blocks. While no block is final (in generation 2, always), these are
- * at most 466 blocks, because the node can then revert at most 1,010 blocks. The result is undefined if the peer has
- * none of the blocks that the request names, or answers with a block that the request does not name.
+ * block, an honest peer repeats at most `d - DENSE_BLOCKS + 1` blocks. As long as no block is final (in generation 2,
+ * no block is ever final), an honest peer repeats at most 466 blocks, because the node can then revert at most 1,010
+ * blocks. The result is undefined if the peer has none of the blocks that the request names, or answers with a block
+ * that the request does not name.
  *
  * @throws ProtocolError from `transport.request`
  */
@@ -66,6 +67,6 @@ export async function findCommonBlock(
   });
   const at = named.findIndex(({ id }) => id === answer?.id);
   const common = named[at];
-  // The height comes from our own chain, because the peer may state a wrong height.
+  // The height comes from our own chain, because the peer can state a wrong height.
   return common && { height: common.height, nextHeight: named[at + 1]?.height };
 }

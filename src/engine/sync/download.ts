@@ -1,9 +1,9 @@
 /**
  * Downloads the blocks of the sync peer's chain in batches, before the caller needs them. A request names the id of the
  * block before the batch, so the node can ask for a batch only after the previous batch has arrived. The node asks the
- * sync peer or a same-tip peer (a peer that announces the same tip as the sync peer). A peer that the node has not
- * asked in this download comes first, then the peer that has sent blocks fastest so far. If the asked peer does not
- * answer within `SECOND_REQUEST_MS`, the node also asks another peer.
+ * sync peer or a same-tip peer (a peer that announces the same tip as the sync peer). The node first asks the peers
+ * that it has not yet asked in this download. After that, the node asks the peer that has sent blocks fastest so far.
+ * If the asked peer does not answer within `SECOND_REQUEST_MS`, the node also asks another peer.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -39,14 +39,14 @@ export interface DownloadSource {
    */
   readonly sameTipPeers: () => readonly PeerId[];
   /**
-   * Returns false if the sync peer has disconnected. A connected sync peer may fail to send a batch because it does not
-   * know the previous batch. The same-tip peer that sent the previous batch is then on another branch. If the sync peer
-   * has disconnected, its failure says nothing about the previous batch.
+   * Returns false if the sync peer has disconnected. If a connected sync peer fails to send a batch, it is possible
+   * that the sync peer does not know the previous batch. In this case, the same-tip peer that sent the previous batch
+   * is on another branch. If the sync peer has disconnected, its failure says nothing about the previous batch.
    */
   readonly isSyncPeerConnected: () => boolean;
   /**
-   * Returns whether the download may join several answers of a peer into one batch. The download calls this function
-   * for each batch.
+   * Returns whether the download is allowed to join several answers of a peer into one batch. The download calls this
+   * function for each batch.
    */
   readonly joinsAnswers: () => boolean;
   readonly transport: Pick<Transport, 'request'>;
@@ -55,9 +55,9 @@ export interface DownloadSource {
   /**
    * Called for each same-tip peer that failed to answer a request for a batch. Also called for the sync peer if it
    * failed to answer and another peer then sent the batch. This download does not ask the failed peer again. If the
-   * sync peer fails but stays connected, and no other peer sends the batch, the previous batch may belong to another
-   * branch (see `isSyncPeerConnected`). In this case, the download calls this function for the same-tip peer that sent
-   * the previous batch, with the error `SYNC_HELPER_DIVERGED`.
+   * sync peer fails but stays connected, and no other peer sends the batch, it is possible that the previous batch
+   * belongs to another branch (see `isSyncPeerConnected`). The download then also calls this function for the same-tip
+   * peer that sent the previous batch, with the error `SYNC_HELPER_DIVERGED`.
    */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
   /** Called with the blocks of a batch when the blocks arrive, for example to verify their signatures early. */
@@ -207,8 +207,9 @@ class Download {
       }
     }
     if (syncPeerError === undefined || this.#isStopped) return undefined;
-    // The sync peer may have failed because it does not have the parent (the block before the batch). If a same-tip
-    // peer sent the parent, the parent may belong to another branch, so the same-tip peer may be at fault.
+    // It is possible that the sync peer failed because it does not have the parent (the block before the batch). If a
+    // same-tip peer sent the parent, the parent perhaps belongs to another branch, so the same-tip peer is perhaps at
+    // fault.
     if (parentFrom !== undefined && parentFrom !== syncPeer && !hasSyncPeerLeft) {
       this.#source.peerFailed(parentFrom, new ProtocolError('SYNC_HELPER_DIVERGED', { height: parent.height }));
     }

@@ -1,5 +1,5 @@
 /**
- * Limits the total time that a sync peer may take to send blocks. A node syncs from one peer at a time. Without this
+ * Limits the total time that a sync peer can take to send blocks. A node syncs from one peer at a time. Without this
  * limit, a peer could send a single block just before each timeout, and the node would sync from no other peer for
  * hours. If same-tip peers send some of the blocks, these blocks also add time to the budget of the sync peer. The
  * waits for these blocks also use up this budget.
@@ -17,10 +17,11 @@ import type { Block } from '../../protocol/types.ts';
 const FREE_MS = 12_000;
 /**
  * Times in milliseconds that a peer earns with each block and each transaction that it sends. Blocks that we already
- * have earn no time, unless an honest peer may repeat them (`sync-from-peer.ts`). An answer of 34 blocks earns at least
- * 10.2 s, which is more than the 10 s for which the transport waits for an answer. An honest peer sends fewer blocks
- * only in its last answer, and in an answer that reaches the maximum size of a message. In an answer of maximum size,
- * each block earns more than `PER_BLOCK_MS`, because such large blocks contain many transactions.
+ * have earn no time, with one exception: blocks that an honest peer, too, would repeat (`sync-from-peer.ts`). An answer
+ * of 34 blocks earns at least 10.2 s, which is more than the 10 s for which the transport waits for an answer. An
+ * honest peer sends fewer than 34 blocks only in its last answer, and in an answer that reaches the maximum size of a
+ * message. In an answer of maximum size, each block earns more than `PER_BLOCK_MS`, because such large blocks contain
+ * many transactions.
  */
 const PER_BLOCK_MS = 300;
 const PER_TRANSACTION_MS = 5;

@@ -45,10 +45,10 @@ export class SyncFailures {
     const fields = { peer: peerId, reason, ...(wasByClock ? { isByClock: true } : {}) };
     observer.log('warn', code, 'could not synchronise with a peer', fields);
     // The code `TIP_MOVED` means that another job of the node changed our chain during the sync. The peer is not at
-    // fault and gets no backoff, so the node may soon sync from the peer again.
+    // fault and gets no backoff, so the node can soon sync from the peer again.
     if (code === 'TIP_MOVED') return;
     // The sync peer did not answer within `PROOF_MS` (see `synchronizer.ts`), and another peer also claims a better
-    // chain. The sync peer may be honest and have a slow connection.
+    // chain. It is possible that the sync peer is honest and has a slow connection.
     if (code === 'SYNC_CLAIM_UNPROVED') {
       backoff.fail(peerId, false);
       return;
@@ -70,7 +70,7 @@ export class SyncFailures {
    * Handles a failure of a same-tip peer. Also handles a failure of the sync peer if another peer then sent the blocks.
    * If the peer sent blocks that are invalid or do not follow each other, the consequences are the same as in
    * `syncPeerFailed`. For another `ProtocolError`, such as a missing answer, the peer gets only the shortest backoff,
-   * because another peer may be at fault.
+   * because it is possible that another peer is at fault.
    */
   sameTipPeerFailed(peerId: PeerId, error: unknown): void {
     const cause = error instanceof BranchRejected ? error.rejection : error;
@@ -94,7 +94,7 @@ export class SyncFailures {
   /**
    * Handles an error that is not a `ProtocolError`. Such an error is a defect of this node, whatever the peer sent. The
    * peer gets a backoff, and each further error makes the backoff longer. Without a backoff, a peer that triggers the
-   * defect again and again could prevent a sync with other peers. The peer gets no penalty, because an honest peer may
+   * defect again and again could prevent a sync with other peers. The peer gets no penalty, because an honest peer can
    * also trigger the defect.
    */
   #defectShown(peerId: PeerId, error: unknown): void {

@@ -19,9 +19,9 @@ import { downloadAfter } from './download.ts';
 import { PeerTimeBudget } from './peer-time-budget.ts';
 
 /**
- * The node gives up a rival branch if the branch is more than this number of blocks higher than our tip, and has not
- * proved to be better. The limit is 13 rounds of 101 delegates: the finality protocol counts the blocks of 3 rounds,
- * and 10 rounds are a reserve.
+ * The node gives up a rival branch if two conditions hold: the branch is more than this number of blocks higher than
+ * our tip, and the branch has not proved to be better. The limit is 13 rounds of 101 delegates: the finality protocol
+ * counts the blocks of 3 rounds, and 10 rounds are a reserve.
  */
 const BRANCH_AHEAD_BLOCKS_MAX = 1313;
 
@@ -29,9 +29,9 @@ const BRANCH_AHEAD_BLOCKS_MAX = 1313;
  * Maximum size in bytes of a rival branch that the node keeps in memory until the branch has proved to be better. The
  * size is measured in the binary form of the store. As objects in memory, the blocks take up to twenty times this size.
  * Five thousand blocks of 25 transfers fit into this limit, or eighty-five thousand empty blocks. An honest branch with
- * at most 25 transfers in each block reaches this limit only if it split from our chain thousands of blocks ago, and no
- * block has become final since the split. The node needs this limit because it cannot check before the switch which
- * delegate owns a slot. Anybody can therefore sign blocks for a branch.
+ * at most 25 transfers in each block reaches this limit only if two conditions hold: the branch split from our chain
+ * thousands of blocks ago, and no block has become final after the split. The node needs this limit because it cannot
+ * check before the switch which delegate owns a slot. Anybody can therefore sign blocks for a branch.
  */
 export const BRANCH_BYTES_MAX = 16_000_000;
 
@@ -46,7 +46,7 @@ export interface SyncFromPeerDependencies {
   readonly transport: Pick<Transport, 'request'>;
   readonly clock: Clock;
   readonly observer: Observer;
-  /** Returns peers with the same tip as the given peer. The node may also ask the returned peers for blocks. */
+  /** Returns peers with the same tip as the given peer. The node can also ask the returned peers for blocks. */
   readonly sameTipPeers: (peerId: PeerId) => readonly PeerId[];
   readonly isSyncPeerConnected: () => boolean;
   /**
@@ -127,9 +127,9 @@ async function takeOver(
     syncPeer: peerId,
     sameTipPeers: () => (isOurs ? sameTipPeers(peerId) : []),
     isSyncPeerConnected,
-    // Each answer may prove that a rival branch is better, so the node examines each answer as soon as it arrives. The
-    // node also validates each batch of a rival branch without a pause. To block the event loop only for a short time,
-    // the node does not join the answers for such a branch.
+    // The node does not join the answers for a rival branch, for two reasons. First, each answer can prove that the
+    // branch is better, so the node examines each answer as soon as it arrives. Second, the node validates each batch
+    // of a rival branch without a pause, so a large batch would block the event loop for a long time.
     joinsAnswers: () => isOurs,
     transport,
     clock,
@@ -155,8 +155,9 @@ async function takeOver(
         peerFailed(batch.peerId, error);
         return false;
       }
-      // `Chain.append` ignores blocks up to the height of our tip, which grows if blocks of other peers arrive during the
-      // download. Ignored blocks earn no time. Otherwise, a peer that sends only such blocks could prolong the sync.
+      // `Chain.append` ignores blocks up to the height of our tip, which grows if blocks of other peers arrive during
+      // the download. Ignored blocks earn no time. If ignored blocks earned time, a peer could prolong the sync by
+      // sending only such blocks.
       const appended = batch.blocks.filter((block) => block.height > height);
       isProved ||= appended.length > 0;
       account(appended, budget, isProved, dependencies);
@@ -168,12 +169,14 @@ async function takeOver(
 }
 
 /**
- * Adds the time that the blocks of a batch earn to the budget of the peer. Must be called for each batch for which the
- * node has waited, and which has not led to a switch.
+ * Adds the time that the blocks of a batch earn to the budget of the peer. Call this function for each batch for which
+ * the node has waited, unless this batch caused the switch to the peer's branch.
  *
  * @param earning blocks of the batch that earn time
- * @param isProved whether the peer has proved its claim. If false, the peer may have to yield to another peer
- * @throws ProtocolError `SYNC_TOO_SLOW` if the budget is used up, or if the peer has to yield to another peer
+ * @param isProved whether the peer has proved its claim. If false, the node gives up the peer when `othersWait` returns
+ *   true
+ * @throws ProtocolError `SYNC_TOO_SLOW` if the budget is used up, or if the node gives up the peer in favour of another
+ *   peer
  */
 function account(
   earning: readonly Block[],
@@ -197,8 +200,8 @@ async function commonBlockWith(peerId: PeerId, { chain, transport }: SyncFromPee
   if (floorHeight <= Math.max(1, chain.finalizedHeight)) {
     throw new ProtocolError('SYNC_NO_COMMON_BLOCK', { peer: peerId, floorHeight });
   }
-  // The block at `floorHeight` is not final, so an honest peer may have another block at this height. But this node
-  // cannot revert the block, because the store has no undo record of it.
+  // The block at `floorHeight` is not final, so an honest peer can have another block at this height. But this node
+  // cannot revert its own block at `floorHeight`, because the store has no undo record of this block.
   throw new ProtocolError(
     'SYNC_FORK_TOO_DEEP',
     { peer: peerId, floorHeight },
@@ -208,8 +211,8 @@ async function commonBlockWith(peerId: PeerId, { chain, transport }: SyncFromPee
 }
 
 /**
- * Asks the peer for its tip, and returns whether the peer's chain is better than ours. The result may be true even for
- * a tip with a timestamp in the future, because our clock may be behind.
+ * Asks the peer for its tip, and returns whether the peer's chain is better than ours. The result can be true even for
+ * a tip with a timestamp in the future, because it is possible that our clock is behind.
  */
 async function hasBetterTip(peerId: PeerId, { chain, transport }: SyncFromPeerDependencies): Promise<boolean> {
   const block = chain.rules.codec.blockFromJson(await transport.request(peerId, { kind: 'tip' }));
@@ -221,8 +224,8 @@ async function hasBetterTip(peerId: PeerId, { chain, transport }: SyncFromPeerDe
 /**
  * Collects the blocks of a rival branch until fork choice prefers the branch, then switches to the branch.
  *
- * @returns true if the node switched to the branch; false if the peer has sent our own blocks up to our tip, so that its
- *   further blocks extend our chain
+ * @returns true if the node switched to the branch; false if the peer has sent our own blocks up to our tip, so that
+ *   its further blocks extend our chain
  */
 async function changeBranch(
   named: CommonBlock,
@@ -248,7 +251,7 @@ async function changeBranch(
       // Blocks are validated on arrival, so that invalid blocks cannot fill the memory.
       chain.validator.validate(block);
       // The request for the common block contains the ids of our newest blocks. Of our older blocks, it contains only
-      // some ids (`common-block.ts`). The first blocks that the peer sends may therefore be blocks that we already
+      // some ids (`common-block.ts`). The first blocks that the peer sends can therefore be blocks that we already
       // have. Such a block earns time only if it is below `nextHeight`, because an honest peer repeats no other blocks.
       const isRepeated = branch.length === 0 && chain.state.header(block.height)?.id === block.id;
       if (!isRepeated || block.height < nextHeight) earning.push(block);
@@ -264,8 +267,9 @@ async function changeBranch(
       return true;
     }
     account(earning, budget, false, dependencies);
-    // Our chain already contains all blocks received so far. If the last of them is our tip, the following blocks extend
-    // our chain. Otherwise, the following blocks may belong to a rival branch.
+    // Our chain already contains all blocks received so far. If the last of these blocks is our tip, the following
+    // blocks extend our chain. If the last of these blocks is below our tip, the following blocks can belong to a rival
+    // branch.
     if (newest === undefined && commonHeight === chain.tip.header.height) return false;
     if (bytes > branchBytesMax) {
       throw new ProtocolError(

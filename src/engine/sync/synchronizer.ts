@@ -33,7 +33,7 @@ const CHECK_INTERVAL_MS = 1000;
 const PROGRESS_INTERVAL_MS = 10_000;
 /**
  * Maximum number of peers in a row from which one run tries to sync without success. When a run reaches this number, it
- * ends. The next check of announced tips may start a new run.
+ * ends. The next check of announced tips can start a new run.
  */
 const PEERS_PER_RUN_MAX = 5;
 /**
@@ -117,8 +117,8 @@ export class Synchronizer {
   #waitedUntilMs = -Infinity;
   /**
    * Time of `#clock` in milliseconds when this run last applied blocks. The value is -Infinity if the run has applied
-   * none. The value is also -Infinity if the newest applied block was in the current or the previous slot when the run
-   * applied this block, because the download has then ended.
+   * no blocks. The value is also -Infinity if the newest applied block was in the current or the previous slot when the
+   * run applied this block, because the download has then ended.
    */
   #lastProgressMs = -Infinity;
   /**
@@ -221,15 +221,17 @@ export class Synchronizer {
 
   /**
    * Starts a run. Does nothing if the synchronizer is stopped, a run is active, or writes to the disk fail. Also does
-   * nothing if the node ignores the claim of a received block (see `shown`) and no dialled peer claims a better chain.
+   * nothing if two conditions hold: the node ignores the claim of a received block (see `shown`), and no dialled peer
+   * claims a better chain.
    *
    * @param peerId peer that claims a better chain. The run asks this peer first, unless this peer is inbound and a
    *   dialled peer also claims a better chain. If this peer has caused more than `FAILURES_TRUSTED` failed syncs
    *   in a row, the run chooses its first peer by the announced tips instead
-   * @param shown the tip of the claimed chain, if the peer has sent the block of this tip, and has not only announced
-   *   it. The node ignores the claim if an earlier claim has failed in the present round of delegates, and one delegate
-   *   signed the tips of both claims. A failed claim of one peer also has an effect on its netgroup: for a limited
-   *   time, the node ignores the claims of all inbound peers of the same netgroup (see `claims.ts`)
+   * @param shown the tip of the claimed chain if the peer has sent the block of this tip; undefined if the peer has
+   *   only announced the tip. The node ignores the claim if two conditions hold: an earlier claim has failed in the
+   *   present round of delegates, and the same delegate signed the tips of both claims. A failed claim of one peer also
+   *   has an effect on its netgroup: for a limited time, the node ignores the claims of all inbound peers of the same
+   *   netgroup (see `claims.ts`)
    */
   trigger(peerId?: PeerId, shown?: ShownTip): void {
     if (this.#stopped || this.#run !== undefined) return;
@@ -238,8 +240,8 @@ export class Synchronizer {
     if (this.#chain.disk.checkWritable() !== undefined) return;
     const isTrusted = peerId !== undefined && this.#backoff.failures(peerId) <= FAILURES_TRUSTED;
     let claim = isTrusted ? this.#claimOf(peerId, shown) : undefined;
-    // The peer that sent a block may thereby claim a better chain. If the node ignores this claim, a run starts only if
-    // a dialled peer claims a better chain. The run then begins with a dialled peer.
+    // If `shown` is given, the peer has claimed a better chain by sending a block. If the node ignores this claim, a
+    // run starts only if a dialled peer claims a better chain. The run then begins with a dialled peer.
     if (claim !== undefined && shown !== undefined && !this.#claims.isHeard(claim)) {
       if (this.#candidates.dialled(new Set()).length === 0) return;
       claim = undefined;
@@ -354,7 +356,8 @@ export class Synchronizer {
 
   /**
    * Whether the claimed tip is still better than ours; true if the claimed tip is unknown. If our chain has become as
-   * good as the claimed chain, the claim does not count as failed: other peers may have sent the claimed blocks.
+   * good as the claimed chain, the claim does not count as failed: it is possible that other peers have sent the
+   * claimed blocks.
    */
   #isStillBetter({ tip }: Claim): boolean {
     return tip === undefined || this.#chain.rules.prefersTip(tip, this.#chain.tip.header);
