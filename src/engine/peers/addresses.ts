@@ -26,7 +26,7 @@ export function ipOf(peerId: PeerId): string {
 
 /**
  * True for loopback addresses, whose traffic never leaves the machine. Several limits of the node treat all peers at
- * one IP address as one peer. These limits treat each peer at a loopback address as a separate peer.
+ * one IP address as one peer. At a loopback address, these limits treat each peer as a separate peer.
  */
 export function isLoopback(ip: string): boolean {
   return ip.startsWith('127.');
@@ -50,10 +50,11 @@ export function isSpecial(ip: string): boolean {
 }
 
 /**
- * Whether the node may add the address `ip` to its peer book, if the peer at `sourceIp` reported the address. A peer
- * may not report addresses of special purpose. A peer at a public address may report only public addresses. A peer at a
- * private address may report public and private addresses, but no loopback addresses. Without these rules, a peer
- * at a public address could make the node dial hosts in the node's private network.
+ * Whether the node adds the address `ip` to its peer book if the peer at `sourceIp` reported the address. The node
+ * accepts addresses of special purpose from no peer. From a peer at a public address, the node accepts only public
+ * addresses. From a peer at a private address, the node accepts public and private addresses, but no loopback
+ * addresses. Without these rules, a peer at a public address could make the node dial hosts in the node's private
+ * network.
  */
 export function isPlausible(ip: string, sourceIp: string): boolean {
   return !isSpecial(ip) && netOf(ip) <= netOf(sourceIp);
@@ -96,8 +97,8 @@ export function netgroupOf(secret: Uint8Array, ip: string): number {
 
 /**
  * The same number as `netgroupOf`; undefined for addresses of this machine, of a private network, or of special
- * purpose. All peers of a private network may be in one netgroup, so the node cannot spread its connections to private
- * addresses over netgroups.
+ * purpose. Often, all peers of a private network are in one netgroup. The node therefore cannot spread its connections
+ * to private addresses over netgroups.
  */
 export function spreadGroupOf(secret: Uint8Array, ip: string): number | undefined {
   return ipScope(ip) === 'global' ? netgroupOf(secret, ip) : undefined;

@@ -1,9 +1,9 @@
 /**
  * Stores two lists of the addresses of peers. Also stores the banned IP addresses. The list `tried` has the peers that
- * this node has dialled with success, except seeds. At its start, the node also adds to `tried` the fixed and
- * whitelisted peers that are not in the book yet. The list `new` has all other peers. Each list consists of buckets.
- * The bucket of a peer depends on a secret number, so that an attacker cannot choose which peers to displace from a
- * list. The two lists and the list of bans each have a maximum size.
+ * this node has dialled with success, except seeds. At its start, the node also adds the fixed and whitelisted peers
+ * that are not in the book yet to the list `tried`. The list `new` has all other peers. Each list consists of buckets.
+ * The bucket of a peer depends on a secret number. An attacker therefore cannot choose which peers of a list the
+ * attacker's own peers displace. The two lists and the list of bans each have a maximum size.
  */
 
 import { hexOf, utf8 } from '../../primitives/bytes.ts';
@@ -37,7 +37,7 @@ export interface KnownPeer {
   /** Time when the peer was added to its list; Unix time in milliseconds. */
   readonly addedMs: number;
   /**
-   * Number of failed dials in a row since the peer entered its list; 0 for fixed and whitelisted peers. A restart of
+   * Number of failed dials in a row after the peer entered its list; 0 for fixed and whitelisted peers. A restart of
    * the node sets the number to 0.
    */
   readonly failures: number;
@@ -69,10 +69,7 @@ export class PeerBook {
   readonly #options: PeerBookOptions;
   readonly #entries = new Map<PeerId, Entry>();
   readonly #buckets = { new: new Map<number, Set<PeerId>>(), tried: new Map<number, Set<PeerId>>() };
-  /**
-   * The peers of each IP address. With this index, the cost of a ban does not grow with the number of peers, and the cost
-   * of loading many bans does not grow with the product of both numbers.
-   */
+  /** The peers of each IP address. Without this index, each ban would require a search among all peers. */
   readonly #peersOf = new Map<string, Set<PeerId>>();
   readonly #bans = new Map<string, Ban>();
   #secret: Uint8Array;

@@ -1,7 +1,7 @@
 /**
- * Estimates by how much time the clocks of the peers are ahead of this node's clock, or behind this clock. The estimate
- * uses the arrival times of blocks. A forger makes a block at the start of its slot, and the block arrives soon
- * afterwards. No other message shows the time of a node's clock.
+ * Estimates the time by which the clocks of the peers are ahead of this node's clock, or behind it. The estimate uses
+ * the arrival times of blocks. A forger makes a block at the start of its slot, and the block arrives soon afterwards.
+ * No other message shows the time of a node's clock.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -14,13 +14,15 @@ import { ipOf, isLoopback } from './addresses.ts';
 /** Maximum number of peers whose samples are stored. */
 const PEERS_MAX = 256;
 /**
- * Number of the newest imported blocks that still give samples. A peer can send a copy of an older block at any time, so
- * such a copy shows nothing. After a blocked connection, an honest peer also sends such copies.
+ * The class uses a copy of an imported block as a sample only if the block is one of this number of newest imported
+ * blocks. The arrival time of a copy of an older block shows nothing, because a peer can send such a copy at any time.
+ * An honest peer also sends copies of older blocks, for example after its connection was blocked.
  */
 const BLOCKS_MAX = 4;
 /**
- * If more than this number of the newest `BLOCKS_MAX` imported blocks were on time, our clock is not fast. Another node
- * with the same wrong clock forges some blocks that seem on time here, so one such block is no proof.
+ * If more than this number of the newest `BLOCKS_MAX` imported blocks were on time, our clock is not fast. A single
+ * block on time is no proof, because another node can have the same wrong clock as this node. The blocks of such a node
+ * seem to be on time here.
  */
 const ON_TIME_MAX = 2;
 /**
@@ -33,18 +35,18 @@ const SAMPLES_PER_PEER = 8;
 const SAMPLES_MIN = 3;
 /**
  * Minimum number of peers for a result of `estimateMs` and `agreedMs`. `estimateMs` counts the peers with at least
- * `SAMPLES_MIN` recent samples. `agreedMs` counts only those of these peers whose clocks differ from ours by more than
- * `limitMs`, all in the same direction. One peer is not enough, because it may have a slow connection, or lie.
+ * `SAMPLES_MIN` recent samples. Of these peers, `agreedMs` counts only the peers whose clocks differ from ours by more
+ * than `limitMs` in the same direction. A single peer is no proof, because it can have a slow connection, or lie.
  */
 const PEERS_MIN = 2;
 const SAMPLE_AGE_MS_MAX = 3_600_000;
 /**
- * Time in milliseconds for which the samples of a peer still count after the peer has disconnected. Without this time, a
- * short loss of all connections would hide that our clock is wrong.
+ * Time in milliseconds for which the samples of a peer still count after the peer has disconnected. Without this time,
+ * a short loss of all connections would hide that our clock is wrong.
  */
 const DISCONNECTED_MS_MAX = 60_000;
 /**
- * Two clocks agree if they differ by less than this number of milliseconds. Even if the clocks are equal, a block may
+ * Two clocks agree if they differ by less than this number of milliseconds. Even if the clocks are equal, a block can
  * arrive up to two seconds after the start of its slot. A delay of less than two seconds therefore does not show a
  * wrong clock. A delegate begins to miss slots if its clock differs from the clocks of the other nodes by more than two
  * seconds.
@@ -53,8 +55,9 @@ export const CLOCK_OFFSET_WARN_MS = 2_000;
 const WARN_EVERY_MS = 3_600_000;
 /**
  * Time in milliseconds for which a verdict of kind `peer` or `unclear` must hold before `verdict` returns it. If
- * somebody sets our clock and the change is unknown, `wasSet` drops all samples. After that, a peer counts again only
- * after `SAMPLES_MIN` blocks have arrived from the peer. Until all peers count again, the verdict may be wrong.
+ * somebody sets our clock and the size of the change is unknown, `wasSet` drops all samples. A peer then counts again
+ * only after `SAMPLES_MIN` further blocks have arrived from the peer. Until all peers count again, the verdict can be
+ * wrong.
  */
 const LASTING_MS = 120_000;
 
@@ -65,7 +68,10 @@ export type ClockVerdict =
    * clocks are ahead.
    */
   | { readonly kind: 'own'; readonly offsetMs: number }
-  /** The clock of the peer is wrong: our clock agrees with most clocks, and the clock of the peer does not. */
+  /**
+   * The clock of the peer is wrong: our clock agrees with most clocks, but the clock of the peer does not agree with
+   * them.
+   */
   | { readonly kind: 'peer'; readonly peerId: PeerId; readonly offsetMs: number }
   /**
    * The clock of the peer differs from our clock, and neither of the two clocks agrees with most clocks. The node
@@ -93,9 +99,9 @@ export interface BlockArrival {
   /** Arrival of the block; Unix time in milliseconds. */
   readonly receivedMs: number;
   /**
-   * - `imported`: the node imported the block from this peer. Only early copies of the block may have arrived before.
+   * - `imported`: the node imported the block from this peer. All copies that arrived before were early copies.
    * - `known`: the node had already imported or forged the block.
-   * - `early`: the node refused the block because its slot had not begun. Our clock may be the cause of the refusal.
+   * - `early`: the node refused the block because its slot had not begun. It is possible that our clock is behind.
    */
   readonly kind: 'imported' | 'known' | 'early';
 }
@@ -116,8 +122,8 @@ export class ClockOffset {
    */
   readonly #recent = new LruMap<PeerId, true>(PEERS_MAX);
   /**
-   * The kind of the current verdict (undefined if there is no verdict), and the Unix time in milliseconds since which
-   * the kind has not changed.
+   * The kind of the current verdict (undefined if there is no verdict), and the Unix time in milliseconds of the last
+   * change of this kind.
    */
   #verdictSince: { readonly kind: ClockVerdict['kind'] | undefined; readonly sinceMs: number };
   /** For each code of a log line, the Unix time in milliseconds of the last line with this code. */
@@ -133,10 +139,10 @@ export class ClockOffset {
    * Records the arrival of a block from a peer. The first copy of a recent block from a peer is a sample of this peer.
    *
    * If a copy arrives before the slot of the block has begun, our clock is behind the clock of the block's forger. A
-   * late copy proves nothing, because the peer may have received the block late, or may have kept the block back. Only
-   * the earliest copy from any peer shows how late the block can be because of our clock. The offset of a late copy is
-   * therefore computed from the arrival of the earliest copy. A block that the node forged has no such arrival, so
-   * copies of this block are no samples.
+   * late copy proves nothing, because it is possible that the peer received the block late, or kept the block back.
+   * Only the earliest copy from any peer shows how late the block can be because of our clock. The offset of a late
+   * copy is therefore computed from the arrival of the earliest copy. A block that the node forged has no such arrival,
+   * so copies of this block are no samples.
    */
   addSample(peerId: PeerId, { blockId, slotStartMs, receivedMs, kind }: BlockArrival): void {
     if (kind === 'imported') this.#recordImport(blockId, slotStartMs - receivedMs);
@@ -154,7 +160,7 @@ export class ClockOffset {
   }
 
   #recordImport(blockId: BlockId, offsetMs: number): void {
-    // Before the import of a block, only early copies of the block are samples.
+    // If a sample of this block exists before its import, an early copy of the block gave the sample.
     const wasEarly = [...this.#samples.values()].some((samples) =>
       samples.some((sample) => sample.blockId === blockId),
     );
@@ -248,16 +254,17 @@ export class ClockOffset {
   /**
    * Returns the offset of the given peers' clocks if enough of these peers agree; otherwise undefined. Only peers with
    * at least `SAMPLES_MIN` recent samples count. Enough peers agree if the clocks of at least two peers, and of more
-   * than half of the peers that count, are all ahead, or all behind, by more than `limitMs`. Peers can be behind only if
-   * also at most `ON_TIME_MAX` of the newest `BLOCKS_MAX` imported blocks arrived less late, whoever sent them. As in
-   * `verdict`, all peers at one IP address count as one peer.
+   * than half of the peers that count, are all ahead, or all behind, by more than `limitMs`. For a result that the
+   * peers are behind, a further condition must hold: of the newest `BLOCKS_MAX` imported blocks, from any peers, at
+   * most `ON_TIME_MAX` arrived no later than `limitMs` after the start of their slots. As in `verdict`, all peers at
+   * one IP address count as one peer.
    *
    * The node does not forge while the result is defined, so an outdated result would cost slots. The method therefore
-   * computes offsets in such a way that a peer's offset falls below the limit as soon as one block of this peer arrives
-   * on time.
+   * computes the offset of each peer with `#lastingOffsetMs`: the offset falls below the limit as soon as one block of
+   * the peer arrives on time.
    *
-   * @param peers the caller passes only peers that the node dialled or the operator named, because all other peers may
-   *   belong to one attacker
+   * @param peers the caller passes only peers that the node dialled or the operator named, because it is possible that
+   *   all other peers belong to one attacker
    * @param limitMs a clock that differs from ours by at most this number of milliseconds agrees with ours
    * @returns the median, in milliseconds, of the offsets beyond the limit; positive if the peers are ahead
    */
@@ -269,7 +276,8 @@ export class ClockOffset {
       if (offsetMs !== undefined) byAddress.set(isLoopback(ip) ? peerId : ip, offsetMs);
     }
     const voices = [...byAddress.values()];
-    // Otherwise, peers could send only blocks that were late for another reason, and no blocks that are on time.
+    // Without this count of blocks on time, peers could send only blocks that were late for another reason, and keep
+    // back all blocks that are on time.
     const onTime = [...this.#blockOffsetsMs.values()].filter((ms) => ms >= -limitMs).length;
     const behind = onTime <= ON_TIME_MAX ? voices.filter((ms) => ms < -limitMs) : [];
     for (const beyond of [voices.filter((ms) => ms > limitMs), behind]) {
@@ -283,13 +291,13 @@ export class ClockOffset {
    * Returns the offset of a peer's clock in milliseconds, or 0 if the peer's recent blocks do not show that its clock
    * is ahead or behind. Returns undefined if the peer has fewer than `SAMPLES_MIN` recent samples.
    *
-   * Blocks may be late for many reasons. After a stall of this process, for example, many blocks in a row are late. A
+   * Blocks can be late for many reasons. After a stall of this process, for example, many blocks in a row are late. A
    * peer therefore counts as behind only if all its recent blocks are late. Only a wrong clock can make a block early.
    * A peer therefore counts as ahead as soon as its last `SAMPLES_MIN` blocks are early.
    */
   #lastingOffsetMs(peerId: PeerId): number | undefined {
     const nowMs = this.#clock.nowMs();
-    // The filter also drops samples with a time in the future, because they were measured before the clock was set
+    // The filter also drops samples with a time in the future. The node measured these samples before the clock was set
     // back.
     const fresh = (this.#samples.get(peerId) ?? []).filter(
       ({ atMs }) => atMs >= nowMs - SAMPLE_AGE_MS_MAX && atMs <= nowMs,
@@ -326,7 +334,7 @@ export class ClockOffset {
   #log(level: 'info' | 'warn', code: string, message: string, fields: LogFields): void {
     const nowMs = this.#clock.nowMs();
     const loggedMs = this.#loggedMs.get(code) ?? Number.NEGATIVE_INFINITY;
-    // If the clock was set back, the time of the last log line may lie in the future. The method then logs a line
+    // If the clock was set back, the time of the last log line can be in the future. The method then logs a line
     // immediately.
     if (nowMs >= loggedMs && nowMs < loggedMs + WARN_EVERY_MS) return;
     this.#loggedMs.set(code, nowMs);

@@ -1,4 +1,4 @@
-/** Decides whether the node may dial an address, and when it may dial the address again. */
+/** Decides whether the node is allowed to dial an address, and when it is allowed to dial the address again. */
 
 import { LruMap } from '../../primitives/bounded.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
@@ -8,7 +8,7 @@ import type { PeerId } from '../../ports/transport.ts';
 export type DialOutcome =
   /** The address leads back to this node. */
   | 'self'
-  /** The peer is already connected; either side may have opened that connection. */
+  /** The peer is already connected; this node or the peer opened that connection. */
   | 'connected'
   /** The peer is on another network or protocol, or the peer refuses us for another lasting reason. */
   | 'hopeless'
@@ -27,24 +27,24 @@ const FINAL_CODES: ReadonlySet<number> = new Set([4102, 4103, 4104, 4105, 4502])
 export const REMEMBERED_MAX = 10_000;
 const OWN_MAX = 32;
 /**
- * Shortest and longest wait after a failed dial with the outcome `unreachable`, in milliseconds. The wait doubles with
- * each such failure since the last successful dial. The shortest wait also applies after the outcome `connected`, and
+ * Shortest and longest wait after a failed dial with the outcome `unreachable`, in milliseconds. Each further such
+ * failure doubles the wait, until a dial succeeds. The shortest wait also applies after the outcome `connected`, and
  * after the end of a connection. The code `FORBIDDEN_CODE` means that one of the two nodes has banned or blacklisted
  * the other. If a dial failed or a connection ended with this code, the wait is `WAIT_FORBIDDEN_MS` instead.
  */
 const WAIT = { firstMs: 10_000, mostMs: 600_000 };
 /**
  * The waits for a fixed peer, which replace `WAIT`. After the end of a connection with a fixed peer, the shortest wait
- * applies even if the code is `FORBIDDEN_CODE`. The waits are shorter than in `WAIT`, because a fixed peer in a small
- * network may start a few seconds after this node.
+ * applies even if the code is `FORBIDDEN_CODE`. The waits are shorter than in `WAIT`, because in a small network, a
+ * fixed peer is often started only a few seconds after this node.
  */
 const WAIT_FIXED = { firstMs: 1_000, mostMs: 10_000 };
 /** Time in milliseconds before the node dials a fixed peer again after a failure with the outcome `hopeless`. */
 const WAIT_FIXED_FINAL_MS = 60_000;
 const WAIT_FORBIDDEN_MS = 86_400_000;
 /**
- * Maximum random extra wait in milliseconds. If two nodes dial each other at the same time, both dials may fail.
- * Without this extra wait, the two nodes could then dial at the same time again and again.
+ * Maximum random extra wait in milliseconds. If two nodes dial each other at the same time, it is possible that both
+ * dials fail. Without this extra wait, the two nodes could then dial at the same time again and again.
  */
 const JITTER_MS = 500;
 
@@ -78,15 +78,15 @@ export class DialPlan {
     return this.#own.has(peerId);
   }
 
-  /** Returns whether the node may dial the address now. */
+  /** Returns true if the time `dueMs` of the address has come, so that the node can dial the address now. */
   isDue(peerId: PeerId): boolean {
     return this.dueMs(peerId) <= this.#clock.nowMs();
   }
 
   /**
-   * Returns the Unix time in milliseconds from which the node may dial the address; 0 if the node need not wait. The
-   * result is infinite for an address of this node itself. For a peer that is not a fixed peer, the result is also
-   * infinite after a dial that failed with a code of `FINAL_CODES`.
+   * Returns the Unix time in milliseconds of the earliest next dial of the address; 0 if the node does not have to
+   * wait. The result is infinite for an address of this node itself. For a peer that is not a fixed peer, the result is
+   * also infinite after a dial that failed with a code of `FINAL_CODES`.
    */
   dueMs(peerId: PeerId): number {
     return this.isOwn(peerId) ? Number.POSITIVE_INFINITY : (this.#waits.get(peerId)?.dueMs ?? 0);
@@ -128,10 +128,10 @@ export class DialPlan {
     return 'unreachable';
   }
 
-  /** Records that a connection ended, whichever side opened it, and sets the time of the next dial. */
+  /** Records that a connection ended, whether this node or the peer had opened it. Sets the time of the next dial. */
   lost(peerId: PeerId, code: number, isFixed: boolean): void {
-    // A peer may close every connection as soon as the connection is open. Without a wait, the node would dial this
-    // peer again and again.
+    // It is possible that a peer closes every connection as soon as the connection is open. Without a wait, the node
+    // would dial this peer again and again.
     const failures = this.#waits.get(peerId)?.failures ?? 0;
     const waitMs = code === FORBIDDEN_CODE && !isFixed ? WAIT_FORBIDDEN_MS : (isFixed ? WAIT_FIXED : WAIT).firstMs;
     this.#wait(peerId, failures, waitMs);

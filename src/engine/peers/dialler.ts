@@ -37,16 +37,16 @@ export interface PeerIntervals {
 }
 
 export interface DiallerOptions {
-  /** The address at which this node listens. The node needs this address so that it does not dial itself. */
+  /** The address at which this node listens. The node uses this address to avoid dialling itself. */
   readonly own: PeerAddress;
   /**
-   * Maximum number of outbound connections at the same time. Connections to fixed peers count too. The node dials all
-   * fixed peers, even if there are more fixed peers than this maximum.
+   * Maximum number of outbound connections at the same time. The number includes the connections to fixed peers. The
+   * node dials all fixed peers, even if there are more fixed peers than this maximum.
    */
   readonly outboundMax: number;
   /**
-   * The fixed peers. The node dials a fixed peer whenever the peer is not connected, and never disconnects it to make
-   * room for another peer.
+   * The fixed peers. The node dials a fixed peer whenever the peer is not connected. The node never disconnects a fixed
+   * peer to make room for another peer.
    */
   readonly fixed: ReadonlyMap<PeerId, PeerAddress>;
   /**
@@ -131,7 +131,7 @@ export class Dialler {
     void this.#discover(peerId);
   }
 
-  /** Called when a connection ended, whichever side had opened it. */
+  /** Called when a connection ended, whether this node or the peer had opened the connection. */
   disconnected(peerId: PeerId, { code }: CloseReason): void {
     this.#plan.lost(peerId, code, this.#options.fixed.has(peerId));
     this.#arm();
@@ -142,16 +142,17 @@ export class Dialler {
   }
 
   /**
-   * Unix time in milliseconds from which the node may dial the address. The time is 0 if the node need not wait, and
-   * infinite if the node does not dial the address again (`DialPlan.dueMs`).
+   * Unix time in milliseconds of the earliest next dial of the address. The time is 0 if the node does not have to
+   * wait, and infinite if the node does not dial the address again (`DialPlan.dueMs`).
    */
   dueMs(peerId: PeerId): number {
     return this.#plan.dueMs(peerId);
   }
 
   /**
-   * Dials the given seeds in random order, as far as `outboundMax` allows. Omits the seeds that are connected and the
-   * seeds that the node may not dial yet. Does nothing if the book has at least `TRIED_ENOUGH` tried peers.
+   * Dials the given seeds in random order, as far as `outboundMax` allows. Omits the seeds that are connected, and the
+   * seeds for which the wait before the next dial has not ended. Does nothing if the book has at least `TRIED_ENOUGH`
+   * tried peers.
    */
   dialSeeds(seeds: readonly (readonly [PeerId, PeerAddress])[]): void {
     if (this.#stopped || this.#book.peers('tried').length >= TRIED_ENOUGH) return;
@@ -179,7 +180,7 @@ export class Dialler {
   }
 
   /**
-   * Sets the timer to the start of the next round. If the node may dial a fixed peer before this start, sets the timer
+   * Sets the timer to the start of the next round. If the dial of a fixed peer is due before this start, sets the timer
    * to the time of this dial.
    */
   #arm(): void {
@@ -199,9 +200,9 @@ export class Dialler {
   }
 
   /**
-   * Returns the number of further outbound connections that the node may open to peers that are not fixed. One
-   * connection is reserved for each fixed peer that is not connected. The number may be negative, for example if there
-   * are more fixed peers than `outboundMax`.
+   * Returns the number of further outbound connections that the node is allowed to open to peers that are not fixed
+   * peers. For each fixed peer that is not connected, the method reserves one connection. The number can be negative,
+   * for example if there are more fixed peers than `outboundMax`.
    */
   #free(): number {
     const open = this.#transport.connections().filter((connection) => connection.direction === 'outbound').length;
@@ -217,8 +218,8 @@ export class Dialler {
       const peerId = peerIdOf(info);
       if (!this.#isMissing(peerId) || !this.#plan.isDue(peerId) || this.#options.fixed.has(peerId)) return false;
       // The node dials pinned peers (fixed and whitelisted peers) even at addresses with a special purpose
-      // (`isSpecial`). A peer book that an earlier version of Bloomery saved may contain other peers at such addresses.
-      // The node does not dial these peers.
+      // (`isSpecial`). A peer book that an earlier version of Bloomery saved can contain other peers at such addresses.
+      // The node does not dial these other peers.
       if (isSpecial(info.ip) && !this.#options.pinned.has(peerId)) return false;
       return this.#options.admits(info.ip) && !this.isOwn(info) && (isLoopback(info.ip) || !taken.has(info.ip));
     });
@@ -262,8 +263,8 @@ export class Dialler {
   }
 
   /**
-   * If the node may open further outbound connections, asks the connected seeds for peers and dials the other seeds
-   * (`dialSeeds`). Otherwise, disconnects the seeds.
+   * If `outboundMax` allows further outbound connections, asks the connected seeds for peers and dials the other seeds
+   * (`dialSeeds`). If `outboundMax` allows no further outbound connection, disconnects the seeds.
    */
   #askSeeds(): void {
     const free = this.#free();
@@ -300,10 +301,12 @@ export class Dialler {
 
   /**
    * Disconnects one outbound peer that is not a fixed peer, so that the next round dials another peer. Without this
-   * exchange, an attacker whose peers hold all outbound connections could keep these connections for an unlimited time.
+   * exchange, an attacker could keep all outbound connections for an unlimited time after they lead only to the
+   * attacker's peers.
    */
   #shuffleOne(): void {
-    // If the node may open a further outbound connection, it can dial another peer without disconnecting one.
+    // If `outboundMax` allows a further outbound connection, the node can dial another peer and does not have to
+    // disconnect a peer.
     if (this.#free() > 0) return;
     const outbound = this.#transport
       .connections()

@@ -35,8 +35,9 @@ import { type DroppedPeer, verdictsOf } from './verdicts.ts';
 
 export interface PeerManagerOptions extends NamedPeersOptions {
   /**
-   * Maximum number of connections that are open at the same time and that this node opened, including connections to
-   * fixed peers. The node dials all fixed peers, even if there are more fixed peers than this maximum.
+   * Maximum number of outbound connections (connections that this node opened) at the same time. The number includes
+   * the connections to fixed peers. The node dials all fixed peers, even if there are more fixed peers than this
+   * maximum.
    */
   readonly outboundMax: number;
   /**
@@ -52,7 +53,10 @@ export interface PeerManagerDependencies {
   readonly clock: Clock;
   readonly random: Random;
   readonly observer: Observer;
-  /** Limits the share of main-thread time for answers to peers; by default, the manager creates its own `WorkShare`. */
+  /**
+   * The limit on the share of main-thread time for answers to peers. By default, the manager creates its own
+   * `WorkShare`.
+   */
   readonly workShare?: WorkShare | undefined;
 }
 
@@ -178,8 +182,8 @@ export class PeerManager {
   }
 
   /**
-   * Saves the book if the manager was started, and closes all connections. If saving fails, the connections are still
-   * closed.
+   * Saves the peer book if the manager was started, and closes all connections. The method closes the connections even
+   * if it cannot save the book.
    *
    * @throws AggregateError if the book cannot be saved or a connection cannot be closed
    */
@@ -243,9 +247,7 @@ export class PeerManager {
     );
   }
 
-  /**
-   * Chooses random inbound and outbound peers, to which the node then sends a message that does not go to all peers.
-   */
+  /** Chooses random inbound and outbound peers for a message that does not go to all peers. */
   gossipTargets(): readonly PeerId[] {
     return selectForGossip(this.#transport.connections(), this.#options.gossipPeersMax, this.#random);
   }
@@ -278,9 +280,9 @@ export class PeerManager {
   }
 
   /**
-   * Gives a peer the penalty for an offence that the engine, not the transport, found in a message or an answer of the
-   * peer. Named peers lose no points for such an offence. (For a `PeerOffence` that the engine throws while it answers a
-   * request, the transport reports the offence instead: `PeerScoring.report`.)
+   * Gives a peer the penalty for an offence that the engine found in a message or an answer of the peer. Named peers
+   * lose no points for such an offence. This method is not for a `PeerOffence` that the engine throws while it answers
+   * a request. The transport reports a `PeerOffence` to `PeerScoring.report`.
    *
    * @param code any rejection code; a code that is not an offence costs no points
    */
@@ -289,8 +291,8 @@ export class PeerManager {
   }
 
   /**
-   * Disconnects a peer, unless it is a named peer. The caller has found that `VerificationBudget.isWasteful` is true for
-   * the address of the peer.
+   * Disconnects a peer, unless it is a named peer. The caller has found that `VerificationBudget.isWasteful` is true
+   * for the address of the peer.
    */
   cutWasteful(peerId: PeerId): void {
     this.#scoring.cutWasteful(peerId);
@@ -322,8 +324,8 @@ export class PeerManager {
 
   #connected(connection: Connection): void {
     const { peerId, direction, info } = connection;
-    // The node may have banned the address for an offence during the handshake. At that time, the connection was not
-    // open yet, so the node closes it here.
+    // It is possible that the node banned the address because of an offence during the handshake. The node could not
+    // close the connection at that time, because the connection was not open yet. The node therefore closes it here.
     if (!this.#admits(info.ip)) {
       this.#transport.disconnect(peerId, FORBIDDEN);
       return;
@@ -358,9 +360,9 @@ export class PeerManager {
   }
 
   /**
-   * Whether this node may send an address to other peers. An address of the scope `special`, such as a link-local
-   * address, may lead each peer to a different machine, or to no machine. The node therefore sends such an address only
-   * if the operator named the peer at this address.
+   * Whether this node is allowed to send an address to other peers. An address of the scope `special`, such as a
+   * link-local address, can lead each peer to a different machine, or to no machine. The node therefore sends such an
+   * address only if the operator named the peer at this address.
    */
   #mayShare(info: PeerAddress): boolean {
     return !isSpecial(info.ip) || this.isNamed(peerIdOf(info));

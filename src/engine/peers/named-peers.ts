@@ -1,6 +1,6 @@
 /**
- * Stores the peers that the operator named in the configuration, and the roles of each of these peers. Also stores the
- * blacklisted IP addresses.
+ * Stores the peers that the operator named in the configuration, and the roles of each of these peers. The roles are
+ * fixed peer, seed and whitelisted peer. Also stores the blacklisted IP addresses.
  */
 
 import type { PeerRole } from '../../ports/node-api.ts';
@@ -12,8 +12,9 @@ export interface NamedPeersOptions {
   /** The address at which this node listens. */
   readonly own: PeerAddress;
   /**
-   * The node dials a fixed peer whenever the peer is not connected, and never disconnects it to make room for another
-   * peer. Fixed peers lose points of their reputation only for the offences in `NEVER_EXEMPT` (`peer-scoring.ts`).
+   * The node dials a fixed peer whenever the peer is not connected. The node never disconnects a fixed peer to make
+   * room for another peer. Fixed peers lose points of their reputation only for the offences in `NEVER_EXEMPT`
+   * (`peer-scoring.ts`).
    */
   readonly fixedPeers: readonly PeerAddress[];
   /**
@@ -84,7 +85,7 @@ export class NamedPeers {
     return this.#options.blacklistedIps.includes(ip);
   }
 
-  /** Whether the node can use a named peer: the peer is neither this node itself nor blacklisted. */
+  /** Whether the node can use a named peer. The node cannot use its own address or a blacklisted address. */
   #isUsable(peer: PeerAddress): boolean {
     return !isOwnAddress(peer, this.#options.own) && !this.isBlacklisted(peer.ip);
   }

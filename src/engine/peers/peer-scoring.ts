@@ -1,7 +1,8 @@
 /**
  * Applies the penalties for offences. A peer that commits an offence loses points of its reputation. Named peers lose
- * points only for the offences in `NEVER_EXEMPT`. At 0 points, the node bans the peer's IP address. The ban applies to
- * all peers at that address. If the operator named a peer at the address, the node only disconnects the offending peer.
+ * points only for the offences in `NEVER_EXEMPT`. When a peer has 0 points, the node bans the IP address of the peer.
+ * The ban applies to all peers at that address. There is one exception: if the operator named a peer at the address,
+ * the node only disconnects the offending peer.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -31,14 +32,14 @@ const NEVER_EXEMPT: ReadonlySet<PeerOffenceCode> = new Set([
 export const REPUTATIONS_MAX = 5_000;
 /**
  * Minimum time in milliseconds between two log lines about the same offence of the same named peer. The node keeps the
- * connection to such a peer, so the peer can repeat the offence with each message.
+ * connection to a named peer, so the peer can repeat the offence with each message.
  */
 export const EXEMPT_LOG_INTERVAL_MS = 60_000;
 /** Maximum number of pairs of named peer and offence whose last log line the node remembers. */
 const EXEMPT_OFFENCES_MAX = 500;
 /**
  * Maximum number of characters in the text that describes an offence (`detail`). The length is limited because the text
- * may contain words that the peer sent, and the node stores the text of a ban until the ban ends.
+ * can contain words that the peer sent. The node stores the text of a ban until the ban ends.
  */
 const DETAIL_CHARACTERS_MAX = 300;
 
@@ -60,8 +61,8 @@ export class PeerScoring {
   readonly #dependencies: PeerScoringDependencies;
   readonly #reputations = new LruMap<PeerId, number>(REPUTATIONS_MAX);
   /**
-   * Time of the last log line about an offence of a named peer, and how often the peer has repeated the offence since.
-   * The key is the peer and the offence.
+   * Time of the last log line about an offence of a named peer, and the number of times that the peer has repeated the
+   * offence after this log line. The key is the peer and the offence.
    */
   readonly #exempt = new LruMap<string, { loggedAtMs: number; repeated: number }>(EXEMPT_OFFENCES_MAX);
 
@@ -84,7 +85,8 @@ export class PeerScoring {
 
   /**
    * Gives a peer the penalty for an offence that is not in `NEVER_EXEMPT`. Named peers lose no points for such an
-   * offence; the node only logs a warning, for the same peer and offence at most one in `EXEMPT_LOG_INTERVAL_MS`.
+   * offence: the node only logs a warning. The node logs at most one warning about the same peer and offence in
+   * `EXEMPT_LOG_INTERVAL_MS`.
    *
    * @param code any rejection code; a code that is not an offence costs no points
    */
@@ -96,7 +98,7 @@ export class PeerScoring {
 
   /**
    * Disconnects a peer that sent too many useless signatures. Named peers stay connected. The peer loses no points,
-   * because an honest node of lisk-sdk may pass on a copy of a transaction in which signatures of members of a
+   * because even an honest node of lisk-sdk can pass on a copy of a transaction in which signatures of members of a
    * multisignature account are false. The id of a transaction does not cover these signatures.
    */
   cutWasteful(peerId: PeerId): void {
@@ -127,7 +129,7 @@ export class PeerScoring {
     const nowMs = clock.nowMs();
     const key = `${peerId} ${code}`;
     const last = this.#exempt.get(key);
-    // A clock that was set back must not silence the line for longer than the interval.
+    // If the clock was set back, the node must not wait longer than the interval before it logs a line again.
     if (last !== undefined && Math.abs(nowMs - last.loggedAtMs) < EXEMPT_LOG_INTERVAL_MS) {
       last.repeated += 1;
       return;

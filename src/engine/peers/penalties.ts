@@ -54,7 +54,7 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   BLOCK_TRANSACTION_INVALID: 0,
 
   // `TRANSACTION_INVALID` means that the transaction failed a check that needs no state. An honest node makes these
-  // checks before it announces a transaction, so it never sends a transaction that fails them.
+  // checks before it announces a transaction, so an honest node never sends a transaction that fails these checks.
   TRANSACTION_INVALID: 100,
   TRANSACTION_TYPE_UNKNOWN: 0,
   TRANSACTION_TYPE_NOT_ALLOWED: 0,
@@ -63,10 +63,10 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   TRANSACTION_NOT_APPLICABLE: 0,
   // The signature of a member of a multisignature account is sent with a 64-bit id of the signed transaction. Two
   // transactions can have the same id. An attacker could send two transactions with one id to different nodes. A
-  // signature for one of the two is then false at the nodes that have the other transaction. If a false signature cost
-  // points, the nodes with one transaction and the nodes with the other transaction would ban each other. A false
-  // signature therefore costs no points. Instead, the node ignores the members' signatures from the sending peer for a
-  // limited time (`engine/gossip.ts`).
+  // signature for one of the two is then false at the nodes that have the other transaction. If the penalty for a false
+  // signature were not 0, the nodes with one transaction and the nodes with the other transaction would ban each other.
+  // A peer therefore loses no points for a false signature. Instead, the node ignores the members' signatures from the
+  // sending peer for a limited time (`engine/gossip.ts`).
   MEMBER_SIGNATURE_FALSE: 0,
   POOL_FULL: 0,
   VERIFICATION_LIMIT: 0,

@@ -14,7 +14,7 @@ import type { Connection, PeerId } from '../../ports/transport.ts';
 export const TRIED_ENOUGH = 100;
 /**
  * Maximum and minimum number of peers in a list that the node sends to a peer. If there are fewer peers than the
- * minimum, the list has all of them.
+ * minimum, the list has all peers.
  */
 const LISTED_MAX = 1_000;
 const LISTED_MIN = 100;
@@ -30,10 +30,10 @@ const LATENCY_SHARE = 0.068;
 export interface Spread<P> {
   /**
    * Returns the number of the peer's netgroup; undefined for addresses of this machine, of a private network, or of
-   * special purpose. Any number of peers without a netgroup may be drawn.
+   * special purpose. The number of drawn peers without a netgroup has no limit.
    */
   groupOf(peer: P): number | undefined;
-  /** The netgroup of each outbound connection that is open or being opened. */
+  /** The netgroup of each outbound connection that is open, or that the node is opening now. */
   readonly taken: readonly (number | undefined)[];
 }
 
@@ -43,10 +43,10 @@ export interface Spread<P> {
  * probability is one half. If the list of a draw (new or tried) contains no peer that the rule below allows, the draw
  * takes a peer of the other list.
  *
- * A netgroup gets a second connection only when the netgroup of each remaining candidate has at least one connection. A
- * netgroup gets a third connection only when the netgroup of each remaining candidate has at least two connections, and
- * so on. This rule limits the connections of an attacker, who can cheaply get many addresses in one netgroup. The nodes
- * of a network with a single netgroup can still connect to each other.
+ * The rule: a netgroup gets a second connection only when the netgroup of each remaining candidate has at least one
+ * connection. A netgroup gets a third connection only when the netgroup of each remaining candidate has at least two
+ * connections, and so on. This rule limits the connections of an attacker, who can cheaply get many addresses in one
+ * netgroup. The nodes of a network with a single netgroup can still connect to each other.
  */
 export function selectToDial<P>(
   newPeers: readonly P[],
@@ -105,8 +105,9 @@ class GroupPlaces {
 
 /**
  * Chooses the outbound connection to close, so that the node can dial another peer. If a netgroup has more than one
- * connection, the function chooses a random connection of the netgroups with the most connections. Otherwise, the
- * function chooses any connection at random. The result is undefined if there is no connection.
+ * connection, the function chooses a random connection of the netgroups with the most connections. If no netgroup has
+ * more than one connection, the function chooses any connection at random. The result is undefined if there is no
+ * connection.
  */
 export function selectToExchange<C>(
   outbound: readonly C[],
@@ -135,9 +136,9 @@ export function selectForGossip(connections: readonly Connection[], limit: numbe
 }
 
 /**
- * Chooses the peers for a list that the node sends to another peer. If there are at most 100 peers, the list has all of
- * them. With more peers, the list has a random length between a quarter and a half of the number of peers, but at least
- * 100 and at most 1000.
+ * Chooses the peers for a list that the node sends to another peer. If there are at most 100 peers, the list has all
+ * peers. If there are more peers, the list has a random length between a quarter and a half of the number of peers.
+ * However, the list always has at least 100 and at most 1000 peers.
  */
 export function selectToList<P>(peers: readonly P[], random: Random): P[] {
   const least = Math.ceil(Math.min(LISTED_MAX, peers.length / 4));

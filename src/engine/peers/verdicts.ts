@@ -32,8 +32,8 @@ export interface VerdictSources {
   reputationOf(peerId: PeerId): number;
   isDialling(peerId: PeerId): boolean;
   /**
-   * Unix time in milliseconds from which the node may dial the address. The time is 0 if the node need not wait, and
-   * infinite if the node does not dial the address again.
+   * Unix time in milliseconds of the earliest next dial of the address. The time is 0 if the node does not have to
+   * wait, and infinite if the node does not dial the address again.
    */
   dialDueMs(peerId: PeerId): number;
   /**
