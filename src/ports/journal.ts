@@ -1,8 +1,8 @@
 /**
  * Defines the signing journal. For each delegate, the journal has the newest signed header that this node knows. The
- * journal may also have a chain time for the delegate (`heldSinceS`). Before this time, the delegate may have signed
- * headers that the node does not know. A header is on disk before the node sends the block of the header. Chain time is
- * in whole seconds since the epoch of the network.
+ * journal can also have a chain time for the delegate (`heldSinceS`). It is possible that, before this time, the
+ * delegate signed headers that the node does not know. A header is on disk before the node sends the block of the
+ * header. Chain time is in whole seconds since the epoch of the network.
  */
 
 import type { SignedHeader } from '../protocol/rules.ts';
@@ -13,8 +13,8 @@ import type { PublicKey } from '../protocol/types.ts';
  * `Watermark`, which is stored outside the data folder. The result is `agrees` if `last` returns the header in the
  * watermark. The result is `later` if there is a watermark, but `last` returns an older header or no header. In this
  * case, the journal is incomplete. The result is `unknown` if there is no watermark, if the journal does not read
- * watermarks, if the watermark is older than the header that `last` returns, or if both have the same header and the
- * watermark may be a copy (`Watermark.isCopied`).
+ * watermarks, or if the watermark is older than the header that `last` returns. The result is also `unknown` instead of
+ * `agrees` if the watermark is marked as a possible copy (`Watermark.isCopied`).
  */
 export type OutsideEvidence = 'unknown' | 'agrees' | 'later';
 
@@ -36,17 +36,18 @@ export interface SigningJournal {
    */
   last(publicKey: PublicKey): SignedHeader | undefined;
   /**
-   * Returns a chain time in whole seconds. Before this time, the delegate may have signed headers that are not in this
-   * journal. The result is undefined if the journal has no such time, and can be 0 after a wait has ended. If the header
-   * from `last` has a timestamp at or after this time, the journal is complete for this delegate.
+   * Returns a chain time in whole seconds. It is possible that, before this time, the delegate signed headers that are
+   * not in this journal. The result is undefined if the journal has no such time, and can be 0 after a wait has ended.
+   * If the header from `last` has a timestamp at or after this time, the journal is complete for this delegate.
    */
   heldSinceS(publicKey: PublicKey): number | undefined;
   /**
-   * Whether the record of the delegate is incomplete because it comes from a copy: the journal was copied or restored,
-   * an imported record was a copy, or the watermark of a delegate without a header is a copy, says that the delegate was
-   * handed over, or is older than a block of another node. Another node may then have the original, and may sign the
-   * next header. The result is false if the record is complete, and if it is incomplete for another reason, such as the
-   * first start of a delegate.
+   * Whether the record of the delegate is incomplete because it comes from a copy. The result is true if the journal
+   * was copied or restored, or if an imported record was a copy. If the journal has no header of the delegate, the
+   * result is also true in three further cases: the watermark is a copy, the watermark says that the delegate was
+   * handed over, or the watermark is older than a block of another node. If the result is true, it is possible that
+   * another node has the original record, and signs the next header. The result is false if the record is complete. The
+   * result is also false if the record is incomplete for another reason, such as the first start of a delegate.
    */
   isCopyFor(publicKey: PublicKey): boolean;
   /**
@@ -67,27 +68,29 @@ export interface SigningJournal {
    */
   adopt(publicKey: PublicKey, header: SignedHeader): void;
   /**
-   * Stores a signed header. The header is on disk (flushed) when this method returns. A wait of the delegate ends, also
-   * if it has begun after the start of the header's slot.
+   * Stores a signed header. The header is on disk (flushed) when this method returns. If the delegate is waiting (see
+   * `hold`), the wait ends, even if the wait began after the start of the header's slot.
    *
    * @throws ProtocolError `SIGNED_ELSEWHERE` if the delegate's watermark shows that another process of this machine has
    *   signed for the delegate, or has handed the delegate over. The method ignores changes of the watermark from before
-   *   the opening of this journal, and from before the last call of `adopt`, `record`, or (without a header in the
-   *   journal) `hold` for the delegate. ProtocolError `JOURNAL_WRITE_FAILED`, `JOURNAL_TAKEN_OVER` or `JOURNAL_CLOSED`
-   *   as described for `SigningJournal`
+   *   the opening of this journal. It also ignores changes from before the last call of `adopt` or `record` for the
+   *   delegate. If the journal has no header of the delegate, it also ignores changes from before the last call of
+   *   `hold` for the delegate. ProtocolError `JOURNAL_WRITE_FAILED`, `JOURNAL_TAKEN_OVER` or `JOURNAL_CLOSED` as
+   *   described for `SigningJournal`
    */
   record(publicKey: PublicKey, header: SignedHeader): void;
   /**
-   * Stores that, before the chain time `sinceS` (in whole seconds), the delegate may have signed headers that are not
-   * in this journal. The entry is on disk when the method returns.
+   * Stores the chain time `sinceS` (in whole seconds). It is possible that, before this time, the delegate signed
+   * headers that are not in this journal. Such a time can begin a wait of the delegate before its next signature
+   * (`engine/forge/waits.ts`). The entry is on disk when the method returns.
    *
    * @param isCopy the result of `isCopyFor` from now on; false by default
    * @param foreignS the result of `foreignS` from now on; unchanged by default
    */
   hold(publicKey: PublicKey, sinceS: number, isCopy?: boolean, foreignS?: number): void;
   /**
-   * Returns the timestamp of the newest block that another node signed for the delegate since the header from `last`
-   * was signed, as far as `hold` has stored it; undefined if there is none.
+   * Returns the timestamp of the newest block that another node signed for the delegate after the header from `last`.
+   * The result is the timestamp that `hold` has stored; undefined if `hold` has stored no such timestamp.
    */
   foreignS(publicKey: PublicKey): number | undefined;
   close(): void;
@@ -98,16 +101,21 @@ export interface FolderJournal extends SigningJournal {
   /** Returns all delegates that have an entry in this journal. */
   delegates(): readonly PublicKey[];
   /**
-   * True if the journal file may be a copy of another journal file, or an earlier state of this file. The journal may
-   * then lack the headers that a delegate has signed since the copy or the earlier state was made.
+   * True if it is possible that the journal file is a copy of another journal file, or an earlier state of this file.
+   * In this case, headers that a delegate has signed after the time of the copy or of the earlier state can be missing
+   * in the journal.
    */
   readonly isCopied: boolean;
   /**
-   * Stores the header and the move of a newer watermark, which `last` and `movedAtS` then return. A wait of the
-   * delegate does not end. The entries are on disk when this method returns.
+   * Stores the header and the time of the hand-over (`movedAtS`) of a newer watermark. The methods `last` and
+   * `movedAtS` then return these values. If the delegate is waiting, the wait does not end. The entries are on disk
+   * when this method returns.
    */
   copyFrom(publicKey: PublicKey, watermark: Pick<Watermark, 'last' | 'movedAtS'>): void;
-  /** Returns the last header and the move without those that came from a watermark (`copyFrom`, `adopt`). */
+  /**
+   * Returns the last header of the delegate and the time of its hand-over. Leaves out values that came from a watermark
+   * (`copyFrom`, `adopt`).
+   */
   own(publicKey: PublicKey): Pick<Watermark, 'last' | 'movedAtS'>;
   /**
    * Stores the identity of the file, so that a later start of the node can detect a copy of the file. The identity is
@@ -130,8 +138,9 @@ export interface Watermark {
    */
   readonly firstBlockId?: string;
   /**
-   * True if the stored watermark may be a copy of another one, or an earlier state of this one, or was written as such.
-   * The delegate may then have signed later headers.
+   * True if it is possible that the stored watermark is a copy of another watermark, or an earlier state of this
+   * watermark. Also true if the watermark was written with this mark. In these cases, it is possible that the delegate
+   * has signed later headers.
    */
   readonly isCopied?: true;
 }

@@ -53,8 +53,8 @@ export interface NodeStatus {
   readonly broadhash: string;
   /**
    * Percentage of the connected peers that have the tip of this node, from 0 to 100, with two significant digits. The
-   * node counts at most a hundred peers. In generation 2, the node ignores a peer that announces the genesis block as
-   * its tip, except while this node itself has only the genesis block. The percentage is 0 if no peer is counted.
+   * node counts at most a hundred peers. In generation 2, a peer that announces the genesis block as its tip counts
+   * only while this node itself has only the genesis block. The percentage is 0 if no peer counts.
    */
   readonly consensusPercent: number;
   /** Most frequent height that connected peers announce; 0 if no connected peer announces a height. */
@@ -79,8 +79,8 @@ export interface NodeStatus {
   readonly sync?: SyncProgress;
   /**
    * True if the node has no peers and needs none. The node needs no peers if P2P is off. The node also needs no peers
-   * if the configuration names no other node as a fixed or seed peer, and the node's forging delegates own all slots of
-   * the round to which the next block belongs.
+   * if two conditions hold: the configuration names no other node as a fixed or seed peer, and the node's forging
+   * delegates own all slots of the round to which the next block belongs.
    */
   readonly isAlone?: true;
   /**
@@ -95,7 +95,7 @@ export interface NodeStatus {
 export interface ReadersStatus {
   /** Number of readers that the option `http.processes` asks for. */
   readonly wanted: number;
-  /** Number of times, since the start of the node, that the node replaced a reader by a new one. */
+  /** Number of times that the node has replaced a reader by a new reader since the start of the node. */
   readonly restarts: number;
   readonly each: readonly ReaderStatus[];
 }
@@ -145,8 +145,8 @@ export interface SyncProgress {
 }
 
 /**
- * A record of an event that may need an explanation, and of the reason for the event. Examples are a refused block, a
- * dropped peer and a missed slot.
+ * A record of an event that an operator perhaps wants explained, and of the reason for the event. Examples are a
+ * refused block, a dropped peer and a missed slot.
  */
 export interface Diagnostic {
   /** Number of the diagnostic; the first diagnostic after the start of the node has number 1. */
@@ -199,7 +199,7 @@ export interface PeerVerdict {
    * the peer belongs to another network). If the peer connects again, its verdict is no longer `dropped`. The verdict
    * `waiting` means that the node will not dial the peer before `untilMs`. If the verdict is `waiting` and `untilMs` is
    * absent, the node dials the peer again only after a restart, or after the end of a connection that the peer opened.
-   * The verdict is `known` if the node knows the address, and may dial it now.
+   * The verdict is `known` if the node knows the address, and can dial the address now.
    */
   readonly verdict: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known';
   readonly direction?: 'inbound' | 'outbound';
@@ -208,7 +208,7 @@ export interface PeerVerdict {
    * the connection ended or the dial failed.
    */
   readonly sinceMs?: number;
-  /** Unix time in milliseconds at which the ban ends, or from which the node may dial the peer again. */
+  /** Unix time in milliseconds at which the ban ends, or the time of the earliest next dial of the peer. */
   readonly untilMs?: number;
   /** Close code of the dropped connection, or of the last failed dial. */
   readonly code?: number;
@@ -221,9 +221,10 @@ export interface PeerVerdict {
   readonly list?: 'new' | 'tried';
   /**
    * Number of points of the peer. Each peer has 100 points at first, and loses points for an offence. A peer that the
-   * operator named loses points only for `NEVER_EXEMPT` (`peer-scoring.ts`). At 0 points, the node bans the IP
-   * address, or only disconnects the peer if the operator named a peer at this address. From this moment, the peer has
-   * 100 points again. A banned IP address at which the node knows no peer has 0 points.
+   * operator named loses points only for `NEVER_EXEMPT` (`peer-scoring.ts`). When a peer has 0 points, the node bans
+   * its IP address. If the operator named a peer at this address, the node does not ban the address, and only
+   * disconnects the offending peer. After the ban or the disconnection, the offending peer has 100 points again. A
+   * banned IP address at which the node knows no peer has 0 points.
    */
   readonly reputation: number;
   readonly height?: number;
@@ -278,8 +279,8 @@ export interface Forger {
 }
 
 /**
- * Functions that the node calls when its chain or its pool has changed. The functions must not throw, and must return
- * quickly, because the node waits for them.
+ * Functions that the node calls when its chain or its pool has changed. The functions must not throw. They must return
+ * quickly, because the node waits until they return.
  */
 export interface NodeListener {
   /**

@@ -20,7 +20,7 @@ export const NOTES = {
 } as const;
 
 /**
- * Name of the note with the finalized height before the latest revert. A revert may lower the finalized height in the
+ * Name of the note with the finalized height before the latest revert. A revert can lower the finalized height in the
  * state, because the state must depend only on the blocks that remain. Without this note, the node could later revert
  * final blocks. The store adds a checksum to the value of this note, and verifies the checksum when it reads the note.
  */

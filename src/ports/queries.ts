@@ -13,10 +13,10 @@ export interface PageRequest {
   /** Number of items to skip; at least 0. */
   readonly offset: number;
   /**
-   * The page begins after this position of the list. If `after` is absent, the page begins at `offset`. The item at the
-   * position may have left the list since the cursor was made. A client can read page after page with the cursor `next`
-   * of each page. An item that stays in the list with the same sort value is then on exactly one page. A cursor of
-   * another list causes a ProtocolError `CURSOR_INVALID`, or leads to an arbitrary position.
+   * The page begins after this position of the list. If `after` is absent, the page begins at `offset`. It is possible
+   * that the item at this position has left the list after the cursor was made. A client can read page after page with
+   * the cursor `next` of each page. An item that stays in the list with the same sort value is then on exactly one
+   * page. A cursor of another list causes a ProtocolError `CURSOR_INVALID`, or leads to an arbitrary position.
    */
   readonly after?: Cursor;
 }
@@ -204,13 +204,13 @@ export interface ChainQueries {
   delegates(query: DelegateQuery): Page<DelegateEntry>;
   /**
    * Finds the blocks that match a query. If no index answers the query, and the query has many candidates (blocks to
-   * examine), the query runs in chunks. Such a query may fail with `QUERIES_BUSY`; the comment of `transactions`
-   * describes this error.
+   * examine), the query runs in chunks. Such a query can fail with `QUERIES_BUSY`; the comment of `transactions`
+   * describes chunks and this error.
    */
   blocks(query: BlockQuery): Promise<Page<BlockHeader>>;
   /**
    * Finds the transactions that match a query. If no index answers the query, and the query has many candidates
-   * (transactions to examine), the query runs in chunks. Other work can run between two chunks.
+   * (transactions to examine), the query runs in chunks (parts of the work). Other work can run between two chunks.
    *
    * @throws ProtocolError `QUERIES_BUSY` if the query must run in chunks, but 16 other queries that run in chunks are
    *   already running or waiting
@@ -224,8 +224,8 @@ export interface ChainQueries {
   accountBy(identity: AccountIdentity): Account | undefined;
   /**
    * Finds the voters of a delegate; the page is empty if `publicKey` is undefined or malformed. If no index answers the
-   * query and the delegate has many voters, the query runs in chunks. Such a query may fail with `QUERIES_BUSY`; the
-   * comment of `transactions` describes this error.
+   * query and the delegate has many voters, the query runs in chunks. Such a query can fail with `QUERIES_BUSY`; the
+   * comment of `transactions` describes chunks and this error.
    */
   voters(publicKey: PublicKey | undefined, query: VoterQuery): Promise<Page<Account>>;
   votes(account: Account, query: VoteQuery): Page<Account>;
@@ -251,7 +251,8 @@ export interface ChainQueries {
   /**
    * Returns the earnings of a delegate from the rounds whose last block is in the period. The period includes both
    * timestamps. The member `blocks` of the result counts the blocks that the delegate forged in these rounds. The query
-   * must compute the payments of each round, so it runs in chunks and may fail with `QUERIES_BUSY`.
+   * must compute the payments of each round. The query therefore runs in chunks, and can fail with `QUERIES_BUSY` (see
+   * `transactions`).
    */
   roundForgingStatistics(
     publicKey: PublicKey,

@@ -42,7 +42,7 @@ export type RateKind =
  */
 export interface Sending {
   /**
-   * Number of messages that the sender may send in a burst, in addition to one message in each `everyMs` milliseconds.
+   * Number of messages that the sender can send in a burst, in addition to one message in each `everyMs` milliseconds.
    */
   readonly burst: number;
   readonly everyMs: number;
@@ -89,7 +89,10 @@ export const STALL_MS = 30_000;
  * can arrive from an honest peer.
  */
 export const SAFETY = 1.5;
-/** A peer loses points if it sends more than `PENALISED_FROM` times as many uses in a window as this node accepts. */
+/**
+ * The node accepts a maximum number of uses in a window. A peer loses points if its uses exceed `PENALISED_FROM` times
+ * this number.
+ */
 const PENALISED_FROM = 2;
 
 /**
@@ -100,7 +103,7 @@ const PENALISED_FROM = 2;
  */
 export const ITEM_COST_MS = { transaction: 0.05, signature: 0.02 } as const;
 
-/** Maximum number of calls to one peer that may wait for their answers. */
+/** Maximum number of calls to one peer that wait for an answer at the same time. */
 export const REQUESTS_PER_PEER_MAX = 32;
 /** Time in milliseconds after which a call without an answer fails. */
 export const REQUEST_TIMEOUT_MS = 10_000;
@@ -187,7 +190,7 @@ const ROWS: readonly Row[] = [
   ['transactionsRequest', ['getTransactions', 'getTransactions'], RATIONED, { burst: 8, everyMs: 2_500 }],
   ['signaturesRequest', ['getSignatures', 'getSignatures'], ONCE, ONCE],
   // Release 2.3.8 passes blocks on before it applies them, and a delegate can sign any number of blocks. An honest node
-  // may therefore relay more blocks than there are slots.
+  // can therefore relay more blocks than there are slots.
   ['block', ['postBlock', 'postBlock'], TIPS, { burst: 10, everyMs: 1_000 }, true],
   ['transactionIds', [undefined, 'postTransactionsAnnouncement'], RATIONED, BROADCASTS],
   ['transactions', ['postTransactions', undefined], UNRATIONED, BROADCASTS],

@@ -20,8 +20,8 @@ export interface SlotFact {
 /** The events that this node observed in certain slots, and the owners of these slots. */
 export interface SlotReport {
   /**
-   * Unix time in milliseconds. The report may lack events from before this time. For each slot, the report has at most
-   * the first eight events.
+   * Unix time in milliseconds. It is possible that events from before this time are missing in the report. For each
+   * slot, the report has at most the first eight events.
    */
   readonly sinceMs: number;
   readonly slots: readonly {
@@ -43,8 +43,8 @@ export interface SlotReport {
   readonly looks: readonly SlotRange[];
   /**
    * The latest ranges of slots whose last slot had an uncertain owner. The oldest range comes first. During each range,
-   * the tip of this node stayed the same. Before the last slot of the range, other nodes may have begun a later round.
-   * This node did not know the order of forgers of such a round.
+   * the tip of this node stayed the same. It is possible that, before the last slot of the range, other nodes began a
+   * later round. This node did not know the order of forgers of such a round.
    */
   readonly oldOrders: readonly OldOrder[];
 }
@@ -60,8 +60,8 @@ export interface SlotForger {
   /** The order of forgers at this height determines the owner of the slot. */
   readonly height: number;
   /**
-   * False if the slot is after the tip of this node, and other nodes may have begun a later round between the tip and
-   * the slot. This node does not know the order of forgers in that round.
+   * False if the slot is after the tip of this node, and it is possible that other nodes have begun a later round
+   * between the tip and the slot. This node does not know the order of forgers in that round.
    */
   readonly isCertain: boolean;
 }
@@ -77,7 +77,7 @@ interface OldOrder extends SlotRange {
 }
 
 /**
- * A branch that the node left. In the slots of the branch, the order of the delegates may differ from the order of the
+ * A branch that the node left. In the slots of the branch, the order of the delegates can differ from the order of the
  * present chain.
  */
 interface LeftBranch {

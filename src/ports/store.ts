@@ -30,7 +30,7 @@ export interface ChainWriter extends ChainReader, StateWriter {
    * the index entries of its header, the new number of transactions in the chain, and an undo record of all overwritten
    * values. The genesis block gets no undo record. The store writes the index entries of the block's transactions at
    * the end of the store transaction, or later if indexing is deferred (`DeferrableIndexes`). If this method throws,
-   * the store transaction may contain a part of these writes. The caller must not catch the error inside the store
+   * the store transaction can contain a part of these writes. The caller must not catch the error inside the store
    * transaction, because the store would then commit this part.
    */
   append(block: Block, apply: (state: StateWriter) => void): void;
@@ -99,12 +99,12 @@ export interface BackfillLimits {
   readonly transactionsMax?: number;
 }
 
-/** The indexes of the transactions in a store. While indexing is deferred, the indexes may lag behind the chain. */
+/** The indexes of the transactions in a store. While indexing is deferred, the indexes can lag behind the chain. */
 export interface DeferrableIndexes {
   /**
    * Number of blocks whose transactions are not in the indexes of transactions yet, plus the number of these
    * transactions. While the lag is above 0, lookups by id find all transactions, but queries through the other indexes
-   * may miss transactions.
+   * can miss transactions.
    */
   readonly indexLag: number;
   /**

@@ -17,7 +17,7 @@ export interface JournaledTransaction {
   /** Unix time in milliseconds at which the transaction arrived in the pool. */
   readonly receivedAtMs: number;
   /**
-   * True if the transaction needs members' signatures. A transaction that needs members' signatures may wait longer in
+   * True if the transaction needs members' signatures. A transaction that needs members' signatures can wait longer in
    * the pool than other transactions.
    */
   readonly isOfGroup: boolean;
@@ -51,7 +51,7 @@ export interface TransactionJournal {
    *
    * @throws ProtocolError `TRANSACTION_JOURNAL_WRITE_FAILED` if the file cannot be written, or
    *   `TRANSACTION_JOURNAL_TAKEN_OVER` if this process has lost the lock of the journal. After an error, new entries
-   *   may be missing on disk until a later call of `flush` succeeds
+   *   can be missing on disk until a later call of `flush` succeeds
    */
   flush(): Promise<void>;
   close(): Promise<void>;

@@ -44,7 +44,7 @@ export interface NodeInfo {
   readonly maxHeightPrevoted?: number;
   readonly lastBlockId?: string;
   /**
-   * If false, the peers should not tell other nodes the address of the sender. Only nodes of generation 3 send this
+   * If false, the sender asks its peers not to tell its address to other nodes. Only nodes of generation 3 send this
    * member.
    */
   readonly advertiseAddress?: boolean;
@@ -141,7 +141,7 @@ export type PeerMessage =
 export interface TransportHandlers {
   /**
    * Answers a peer's request. If this method throws, the transport sends an error to the peer. In generation 2, the
-   * transport may report the failure in an ordinary answer instead (`packFailure` in `p2p/calls-gen2.ts`). If this
+   * transport reports some failures in an ordinary answer instead (`packFailure` in `p2p/calls-gen2.ts`). If this
    * method throws a `PeerOffence`, the asking peer also loses points.
    */
   answer(peerId: PeerId, request: PeerRequest): Promise<unknown>;
@@ -158,8 +158,8 @@ export interface TransportHandlers {
    */
   offence(peerId: PeerId, offence: PeerOffenceCode, detail: string): void;
   /**
-   * Returns true if peers at an IP address may connect now. The transport calls this method before it accepts an
-   * inbound connection, possibly several times for one connection.
+   * Returns true if peers at an IP address are allowed to connect now. The transport calls this method before it
+   * accepts an inbound connection, possibly several times for one connection.
    */
   admits(ip: string): boolean;
   /**
@@ -190,8 +190,8 @@ export type PeerOffenceCode =
   | 'MALFORMED_MESSAGE'
   /**
    * The peer answered a request for peers with too long a list or, in generation 3, with a value that is not a list. If
-   * entries of the list are too large, or have an invalid address or port, the transport skips these entries, and there
-   * is no offence.
+   * single entries of the list are too large, or have an invalid address or port, the transport only skips these
+   * entries. Such entries are no offence.
    */
   | 'MALFORMED_PEER_LIST'
   /** The peer's info about itself is larger than allowed. */

@@ -18,7 +18,7 @@ export interface Verifier {
   readonly spentMs: number;
   /** Makes one check on the calling thread. */
   verify(check: SignatureCheck): boolean;
-  /** Makes many checks, and returns their results in the same order. The verifier may use other threads. */
+  /** Makes many checks, and returns their results in the same order. The verifier can use other threads. */
   verifyAll(checks: readonly SignatureCheck[]): Promise<readonly boolean[]>;
   close(): Promise<void>;
 }
