@@ -24,7 +24,7 @@ export const ITEMS_PER_MESSAGE_MAX = 25;
 export const ITEMS_MAX = 5_000;
 /**
  * Maximum number of items that the node remembers as known to one peer. If the node has forgotten that the peer has an
- * item, the node may announce the item to the peer needlessly.
+ * item, the node can announce the item to the peer needlessly.
  */
 export const KNOWN_PER_PEER_MAX = 500;
 /**
@@ -39,8 +39,8 @@ export const PEERS_MAX = 20_000;
  */
 const GATHER_MS = 200;
 /**
- * Maximum number of peers that may get a message at the same moment. If each node announces an item to three other
- * nodes, the item reaches hundreds of nodes in five steps.
+ * Maximum number of peers to which the node sends a message at the same moment. If each node announces an item to three
+ * other nodes, the item reaches hundreds of nodes in five steps.
  */
 const AT_ONCE_MAX = 3;
 /**
@@ -56,7 +56,8 @@ const AGAIN_LOOK_MS = 10_000;
 export interface AnnouncementOptions<T> {
   readonly clock: Clock;
   /**
-   * Returns the peers that may get an announcement now: all connected peers, or a random choice of the connected peers.
+   * Returns the peers to which the node can send an announcement now: all connected peers, or a random choice of the
+   * connected peers.
    */
   readonly targets: () => readonly PeerId[];
   /**
@@ -109,9 +110,9 @@ export class Announcements<T> {
   #againTimer: Timer | undefined;
   /**
    * Unix time in milliseconds. With this value, the node spreads its messages to all peers evenly over time. A step is
-   * the interval between two messages to one peer, divided by the number of peers. With each message, the node sets
-   * `#turnsMs` to one step after `#turnsMs` or one step after the present time, whichever is later. The node sends the
-   * next message when `#turnsMs` is at most `AT_ONCE_MAX - 1` steps ahead of the present time.
+   * the interval between two messages to one peer, divided by the number of peers. With each message, the node takes
+   * the later of two times: `#turnsMs` and the present time. The node then sets `#turnsMs` to one step after this time.
+   * The node sends the next message when `#turnsMs` is at most `AT_ONCE_MAX - 1` steps ahead of the present time.
    */
   #turnsMs = 0;
   #stopped = true;
@@ -177,7 +178,7 @@ export class Announcements<T> {
 
   /**
    * Called when a connection ends. If the peer connects again, the node also announces the items that the peer had
-   * before, because the peer may have lost them.
+   * before, because the peer can have lost these items.
    */
   disconnected(peerId: PeerId): void {
     this.#peers.delete(peerId);
@@ -242,10 +243,11 @@ export class Announcements<T> {
 
   /**
    * Checks each item whose `againMs` has passed. If a connected peer is known to have the item, the method checks the
-   * item again after `waitMs`, because the peer may disconnect. The method also checks an item again that the node need
-   * not announce now, because the item can come back. The entry of such an item must stay in `#current` as long as it is
-   * in a log. Otherwise, the next entry of the item would not replace it, and one message could contain the item twice.
-   * In all other cases, the method announces the item again.
+   * item again after `waitMs`, because the peer can disconnect. If the item is not current (`isCurrent`), the method
+   * also checks it again after `waitMs`, because the item can become current again. In all other cases, the method
+   * announces the item again. The entry of an item that is not current must stay in `#current` as long as a log
+   * contains the entry. Without the entry in `#current`, the next entry of the item would not replace this entry, and
+   * one message could contain the item twice.
    */
   #announceAgain(): void {
     const { clock, isCurrent } = this.#options;

@@ -1,6 +1,7 @@
 /**
- * Answers the requests of peers for the tip, for blocks, for the highest block that is in the chain of this node and in
- * the chain of the peer, for transactions, and for signatures of members of multisignature accounts.
+ * Answers the requests of peers. A peer can ask for the tip, for blocks, for transactions, and for signatures of
+ * members of multisignature accounts. A peer can also ask for the highest common block: the highest block that both the
+ * chain of this node and the chain of the peer contain.
  */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
@@ -41,7 +42,7 @@ const DEFAULT_LIMITS: AnswerLimits = {
   sharedMax: DEFAULT_PROFILE.sharedPerAnswerMax,
 };
 
-/** Maximum number of transactions that a peer may name in one request. */
+/** Maximum number of transactions that a peer can name in one request. */
 const TRANSACTION_IDS_MAX = 25;
 
 /**
@@ -128,7 +129,7 @@ function idOf(value: unknown): string {
   return value;
 }
 
-/** The transport of `p2p/` refuses or removes repeated ids itself. This check is for other transports. */
+/** The transport of `p2p/` already refuses or removes repeated ids. This check is for other transports. */
 function idsOf(value: unknown, countMin: number): readonly string[] {
   if (!Array.isArray(value) || value.length < countMin) throw malformed(`ids should be a list of at least ${countMin}`);
   const ids = value.map(idOf);

@@ -26,16 +26,17 @@ import type { BlockArrival } from './peers/clock-offset.ts';
 const SEEN_BLOCKS_MAX = 1000;
 /**
  * Codes of rejections that a wrong clock of this node can cause. For example, if the clock is behind, the time of a
- * valid block, or of one of its transactions, seems to be in the future. The node may accept such a block when a peer
- * sends the block again later. The node therefore does not remember blocks that it refused with these codes.
+ * valid block, or of one of its transactions, seems to be in the future. It is possible that the node accepts such a
+ * block when a peer sends the block again later. The node therefore does not remember blocks that it refused with these
+ * codes.
  */
 const CLOCK_DEPENDENT_REJECTIONS: ReadonlySet<BlockRejectionCode> = new Set([
   'BLOCK_TIMESTAMP_INVALID',
   'BLOCK_TRANSACTION_INVALID',
 ]);
 /**
- * Codes of rejections that depend only on the header of the block and on the chain below the block. A block with the
- * same header is refused again, whatever its transactions are.
+ * Codes of rejections that depend only on the header of the block and on the chain below the block. The node would
+ * refuse any other block with the same header, too, even if this block contains other transactions.
  */
 const HEADER_REJECTIONS: ReadonlySet<BlockRejectionCode> = new Set([
   'BLOCK_VERSION_INVALID',
@@ -60,7 +61,7 @@ export interface BlockGossipDependencies {
   /**
    * Called in three cases: after the node has imported a block from a peer (kind `imported`), after a peer has sent a
    * block whose id is in `#seenBlocks` (kind `known`), and after the node has refused a block because its slot has not
-   * begun (kind `early`). In the third case, the clock of this node or of the forger may be wrong.
+   * begun (kind `early`). In the third case, it is possible that the clock of this node or of the forger is wrong.
    */
   readonly noteBlockTime: (peerId: PeerId, block: Block, receivedMs: number, kind: BlockArrival['kind']) => void;
   readonly synchronizer: { readonly syncing: boolean; trigger(peerId?: PeerId, shown?: Block): void };
@@ -72,20 +73,22 @@ export class BlockGossip {
   /** Ids of blocks that this node has forged or imported. */
   readonly #seenBlocks = new LruMap<BlockId, true>(SEEN_BLOCKS_MAX);
   /**
-   * Digests of the headers of ignored blocks (fork choice reads only the header), and of blocks that the node refused
-   * with a code in `HEADER_REJECTIONS`. The digest is not the id of the block: the id and the signature of a block of
-   * version 0 or 1 do not cover the height. A copy with a wrong height therefore has the same id as the block with the
-   * correct height.
+   * Digests of the headers of two kinds of blocks: blocks that the node ignored (fork choice reads only the header),
+   * and blocks that the node refused with a code in `HEADER_REJECTIONS`. The node stores a digest instead of the id,
+   * because the id and the signature of a block of version 0 or 1 do not cover the height. A copy with a wrong height
+   * therefore has the same id as the block with the correct height.
    */
   readonly #refusedHeaders = new LruMap<string, true>(SEEN_BLOCKS_MAX);
   /**
-   * Digests of the other refused blocks, with their transactions. A block is missing here if the code of its refusal is
-   * in `CLOCK_DEPENDENT_REJECTIONS`. A header does not cover the whole block: for example, it does not cover the
-   * signatures of members in a transaction. A damaged copy can have the header of the undamaged block. After the
-   * refusal of a damaged copy, the node must still accept the undamaged block.
+   * Digests of the other refused blocks. Each digest covers the whole block with its transactions. If the code of a
+   * refusal is in `CLOCK_DEPENDENT_REJECTIONS`, the map does not contain the digest of the block. A header does not
+   * cover the whole block: for example, it does not cover the signatures of members in a transaction. A damaged copy
+   * can have the header of the undamaged block. After the refusal of a damaged copy, the node must still accept the
+   * undamaged block.
    *
-   * Both digests are digests of the JSON that the codec writes, not of the JSON that the peer sent. The codec ignores
-   * unknown members, so a peer could otherwise send one block in any number of variants.
+   * The digests in this map and in `#refusedHeaders` are computed from the JSON that the codec writes, not from the
+   * JSON that the peer sent. The codec ignores unknown members, so a peer could otherwise send one block in any number
+   * of variants.
    */
   readonly #refusedBlocks = new LruMap<string, true>(SEEN_BLOCKS_MAX);
   /** Digests of the headers of the blocks in `#refusedBlocks`. */

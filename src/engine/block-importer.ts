@@ -5,7 +5,7 @@
  *    signature, the signature of the block, so a flood of invalid blocks costs little time;
  * 2. verify the signatures of the transactions. If there are more than `INLINE_CHECKS_MAX` signatures
  *    (`workers/verifier-pool.ts`), worker threads verify them, while the main thread does other work;
- * 3. validate: repeat fork choice, because the tip may have moved, then validate the block;
+ * 3. validate: repeat fork choice, because the tip can have changed during step 2, then validate the block;
  * 4. commit the block and notify the listeners: `Chain.commit`.
  *
  * No other change of the chain can run during steps 1, 3 and 4. Other changes can run during step 2. For example, this
@@ -115,9 +115,9 @@ export class BlockImporter {
    *
    * @returns `fits`, or the outcome of the import if the block can neither extend nor replace the tip
    * @throws BlockRejected if the header, signature or payload hash of the block is wrong, or if the slot of the block
-   *   has not begun. The method checks the slot only if fork choice returns `betterChain`. It makes the other checks if
-   *   fork choice returns `doubleForging` or `betterChain`. For `betterChain`, it makes no check if the generator of
-   *   the block is not a registered delegate
+   *   has not begun. The method checks the slot only if fork choice returns `betterChain`. The method makes the other
+   *   checks if fork choice returns `doubleForging` or `betterChain`. If fork choice returns `betterChain` and the
+   *   generator of the block is not a registered delegate, the method makes no check
    */
   #applyForkChoice(block: Block, receivedAtS: number): Decision {
     const { rules, verify, state, tip, finalizedHeight } = this.#chain;
@@ -128,7 +128,7 @@ export class BlockImporter {
       case 'tieBreak':
         return tip.header.height <= finalizedHeight ? { kind: 'ignored', status } : { kind: 'fits', status };
       case 'betterChain':
-        // A received block may start a sync only if its generator is a registered delegate. The node does not have the
+        // A received block can start a sync only if its generator is a registered delegate. The node does not have the
         // state of the branch of the block, so the node looks for the delegate in the state of its own branch. Branches
         // that split a short time ago have nearly the same delegates. The node does not check the signatures of the
         // transactions here. This check would not stop a malicious delegate, because the delegate can also sign a block
@@ -138,8 +138,8 @@ export class BlockImporter {
         this.#refuseFuture(block);
         return { kind: 'betterChain' };
       case 'doubleForging':
-        // The signature of the header proves that the delegate in the header made the block. Without the check of the
-        // signature, anybody could accuse a delegate of double forging.
+        // The signature of the header proves that the delegate in the header made the block. If the node did not check
+        // the signature, anybody could accuse a delegate of double forging.
         rules.screenBlock(block, verify);
         this.#warn(block, 'BLOCK_DOUBLE_FORGING', 'a delegate forged two rival blocks', {
           height: block.height,

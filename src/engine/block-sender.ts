@@ -27,7 +27,7 @@ export class BlockSender {
   /**
    * Sends the JSON of a block to each peer whose rate limit allows a further block. A peer usually reaches its limit
    * only if several rival blocks arrive within one slot, or if a devnet forges many blocks on request. This node then
-   * skips the peer, which gets the block from other nodes.
+   * does not send the block to the peer. The peer gets the block from other nodes.
    */
   send(block: unknown, peerIds: readonly PeerId[]): void {
     const nowMs = this.#clock.nowMs();

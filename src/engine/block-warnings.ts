@@ -1,8 +1,9 @@
 /**
  * Logs warnings about blocks of peers: refused blocks and double forging. Peers can cause these warnings at will, for
  * example with blocks that they sign with a new key. The node therefore logs only a few warnings with one code in a
- * minute. The next warning has the number of the blocks without a warning. Blocks of registered delegates and of other
- * keys are counted separately, so that a flood of blocks with new keys does not hide the block of a delegate.
+ * minute. The next warning states the number of blocks for which the node logged no warning. The node counts blocks of
+ * registered delegates and blocks of other keys separately, so that a flood of blocks with new keys does not hide the
+ * block of a delegate.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -14,8 +15,8 @@ const PERIOD_MS = 60_000;
 const LINES_MAX = 3;
 /**
  * If a block is at most this number of slots away from the current slot, the slot history records its refusal, even if
- * there are already `LINES_MAX` warnings. Nearly all blocks of honest peers arrive in this time. The limit prevents
- * peers from filling the slot history with slots that they choose.
+ * there are already `LINES_MAX` warnings. Nearly all blocks of honest peers arrive within this number of slots. The
+ * limit prevents peers from filling the slot history with slots that they choose.
  */
 const NEAR_SLOTS = 5;
 /** Maximum number of entries in `BlockWarnings.#logged`. */
@@ -25,7 +26,10 @@ interface Period {
   readonly sinceMs: number;
   /** Number of warnings in this period. */
   lines: number;
-  /** Number of blocks without a warning since the last warning; it may include blocks of earlier periods. */
+  /**
+   * Number of blocks since the last warning for which the node logged no warning. The number can include blocks of
+   * earlier periods.
+   */
   notLogged: number;
 }
 
@@ -44,9 +48,11 @@ export interface BlockWarning {
 export class BlockWarnings {
   readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #observer: Pick<Observer, 'log'>;
-  /** The current period of each code and value of `isOfDelegate`. The number of codes is fixed (`BlockRejectionCode`). */
+  /**
+   * The current period of each code and value of `isOfDelegate`. The number of codes is fixed (`BlockRejectionCode`).
+   */
   readonly #periods = new Map<string, Period>();
-  /** Codes with a value of `isOfDelegate` and a slot for which the node has logged a line. */
+  /** Combinations of a code, a value of `isOfDelegate` and a slot for which the node has already logged a line. */
   readonly #logged = new LruMap<string, true>(LOGGED_MAX);
 
   constructor(clock: Pick<Clock, 'nowMs'>, observer: Pick<Observer, 'log'>) {
@@ -56,8 +62,8 @@ export class BlockWarnings {
 
   /**
    * Logs a warning, or counts it for the next warning of its kind. If the limit of warnings is reached, but the block
-   * is near the current slot, the method logs the line at the level `debug`. The slot history also records lines of
-   * this level, but the diagnostics do not.
+   * is near the current slot, the method logs the line at the level `debug`. The slot history records such a line, but
+   * the diagnostics do not contain it.
    */
   warn({ code, message, slot, currentSlot, isOfDelegate, fields }: BlockWarning): void {
     const kind = `${code} ${isOfDelegate}`;
@@ -84,7 +90,7 @@ export class BlockWarnings {
   #period(kind: string): Period {
     const nowMs = this.#clock.nowMs();
     const period = this.#periods.get(kind);
-    // If the clock was set back, the begin of the period may lie in the future. A new period then begins immediately.
+    // If the clock was set back, the start of the period can be in the future. A new period then begins immediately.
     if (period !== undefined && nowMs >= period.sinceMs && nowMs < period.sinceMs + PERIOD_MS) return period;
     const next = { sinceMs: nowMs, lines: 0, notLogged: period?.notLogged ?? 0 };
     this.#periods.set(kind, next);

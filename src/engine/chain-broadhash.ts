@@ -7,7 +7,7 @@ import type { ChainReader } from '../ports/store.ts';
 /**
  * Returns the broadhash of the chain from block 1 up to a height, in hexadecimal.
  *
- * @param height by default, the height of the tip
+ * @param height height of the highest block; by default, the height of the tip
  */
 export function chainBroadhash(
   store: Pick<ChainReader, 'tip' | 'header'>,

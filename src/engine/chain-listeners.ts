@@ -8,8 +8,8 @@ import type { Block } from '../protocol/types.ts';
 import type { BlockBatch } from './commit.ts';
 
 /**
- * Where blocks came from: from a gossip message (`received`), from this process (`forged`), or from a download or a
- * file (`synced`, also for a change that only reverts blocks).
+ * The origin of blocks: a gossip message (`received`), this process (`forged`), or a download or a file (`synced`). A
+ * change that only reverts blocks also has the origin `synced`.
  */
 export type BlockOrigin = 'received' | 'forged' | 'synced';
 

@@ -49,13 +49,14 @@ export interface ChainDependencies {
   /** If this member is absent, the indexes never lag behind the chain. */
   readonly deferral?: IndexDeferralOptions | undefined;
   /**
-   * Called for each block of a commit, during the commit. A switch to another branch is one commit and can take a
-   * minute, so the caller tells the watchdog of the process that the main thread works.
+   * Called for each block of a commit, during the commit. In this function, the caller tells the watchdog of the
+   * process that the main thread is working. Without this call, the watchdog could end the process, because a switch to
+   * another branch is one commit and can take a minute.
    */
   readonly onProgress?: (() => void) | undefined;
 }
 
-/** The indexes whose updates a chain may defer, and the processes that query these indexes. */
+/** The indexes whose updates a chain is allowed to defer, and the processes that query these indexes. */
 export type IndexDeferralOptions = Pick<IndexDeferralDependencies, 'indexes' | 'users'>;
 
 /** A batch of blocks and the origin of the blocks. */
@@ -198,8 +199,8 @@ export class Chain {
   /**
    * Appends downloaded blocks in one or more commits. The method skips blocks up to the height of the tip, because the
    * chain already has blocks at these heights. If the rules refuse a block, the blocks before the refused block stay in
-   * the chain. If the blocks are far behind the network (`FAR_BEHIND_SLOTS`), the indexes may still lag when this
-   * method has ended. The method `completeIndexes` ends this lag.
+   * the chain. If the blocks are far behind the network (`FAR_BEHIND_SLOTS`), the indexes can still lag behind the
+   * chain after this method has ended. The method `completeIndexes` ends this lag.
    *
    * @param perCommit maximum number of blocks in one commit; by default `BLOCKS_PER_TRANSACTION`, or
    *   `BLOCKS_PER_LAGGING_TRANSACTION` while the indexes lag
@@ -215,7 +216,8 @@ export class Chain {
         throw new ProtocolError('TIP_MOVED', { height: tip.height, tipId: tip.id, next: first.id });
       }
       const isFarBehind = this.#isFarBehind(blocks.at(-1));
-      // The next line may backfill the indexes. If the backfill fails, the method throws and appends no block.
+      // The next line can cause a backfill of the indexes. If the backfill fails, the method throws and appends no
+      // block.
       await (isFarBehind ? this.#deferral?.limit() : this.#deferral?.end());
       let at = 0;
       while (at < blocks.length) {
@@ -271,9 +273,9 @@ export class Chain {
   /**
    * In one commit, replaces all blocks above `commonHeight` by a branch that fork choice prefers. If the rules refuse a
    * block of the branch, the method shortens the branch to the blocks before the refused block. The method then
-   * switches to the shortened branch only if fork choice prefers the last block of this branch to the old tip. A node
-   * whose clock is behind refuses the newest blocks of every branch. The node must therefore be able to switch to a
-   * part of a branch.
+   * switches to the shortened branch only if fork choice prefers the last block of this branch to the old tip. The
+   * reason is that a node whose clock is behind refuses the newest blocks of every branch. Such a node must be able to
+   * switch to a part of a branch.
    *
    * @param branch the blocks above `commonHeight`, oldest first
    * @throws BranchRejected if the rules refuse a block of the branch. If the method has switched to the shortened

@@ -48,7 +48,7 @@ export class ChangeLogger {
     const tip = blocks.at(-1);
     if (tip === undefined) return;
     const { height, id: blockId } = tip;
-    // While the branch was downloaded, the tip may have moved onto it, so that nothing is reverted.
+    // If the tip has moved to the branch during the download of the branch, no block is reverted.
     if (origin === 'synced' && revertAbove !== undefined && reverted.length > 0) {
       observer.log('info', 'CHAIN_REORG', 'reorg to a better branch', {
         commonHeight: revertAbove,
@@ -86,7 +86,7 @@ export class ChangeLogger {
     const lowest = reverted.at(-1);
     if (lowest === undefined) return;
     // In the slots since the common block of the old and the new branch, the node used the delegate order of the old
-    // branch. In the new branch, another round may have begun in these slots, with another delegate order.
+    // branch. In the new branch, it is possible that another round with another delegate order began in these slots.
     const parent = state.header(lowest.height - 1) ?? lowest;
     const fromSlot = slotAt(parent.timestamp, params) + 1;
     const fields = { fromSlot, toSlot: this.#currentSlot(), ...forBlock };
@@ -95,8 +95,8 @@ export class ChangeLogger {
 
   /**
    * Logs the slots during which the old tip was the tip, if the order of the delegates is uncertain in the last of
-   * these slots. The order is uncertain if other nodes may have begun a round whose delegate order this node did not
-   * know.
+   * these slots. The order is uncertain if it is possible that other nodes had begun a round whose delegate order this
+   * node did not know.
    */
   #logOldOrder(oldTip: BlockHeader | undefined): void {
     const { params, observer } = this.#dependencies;

@@ -6,7 +6,7 @@ import { messageOf } from '../primitives/errors.ts';
 export class Closers {
   #steps: (() => unknown)[] = [];
 
-  /** @param step may return a promise; `close` waits for the promise before it runs another step */
+  /** @param step can return a promise; `close` waits for the promise before it runs another step */
   add(step: () => unknown): void {
     this.#steps.push(step);
   }
@@ -22,7 +22,7 @@ export class Closers {
       try {
         await step();
       } catch (error) {
-        // The failed step may have called `close` of another instance of `Closers`. `error` is then an AggregateError
+        // The failed step can be a call of `close` of another instance of `Closers`. `error` is then an AggregateError
         // with the errors of the steps of that instance.
         if (error instanceof AggregateError) errors.push(...(error.errors as unknown[]));
         else errors.push(error);

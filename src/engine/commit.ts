@@ -1,7 +1,8 @@
 /**
  * Changes the chain by one batch, in one transaction of the store. A batch first reverts blocks, then appends blocks.
- * Either part may be empty. If the rules refuse a block, the store writes nothing of the batch. If the transaction
- * succeeds, the whole batch is on disk when the transaction returns (except in a temporary store).
+ * It is possible that a batch has no blocks to revert, or no blocks to append. If the rules refuse a block, the store
+ * writes nothing of the batch. If the transaction succeeds, the whole batch is on disk when the transaction returns
+ * (except in a temporary store).
  */
 
 import { FINALIZED_NOTE } from '../ports/notes.ts';
@@ -11,9 +12,9 @@ import type { Block } from '../protocol/types.ts';
 import { BlockRejected } from '../protocol/verdict.ts';
 
 /**
- * Number of newest blocks whose undo records the node keeps if no block of the chain is final: ten rounds of 101
- * delegates. Generation 2 has no final blocks. The number limits the disk space of undo records. The node cannot switch
- * to a branch that split from the node's chain more than this number of blocks below the tip.
+ * If no block of the chain is final, the node keeps the undo records of this number of its newest blocks. The number is
+ * ten rounds of 101 delegates. Generation 2 has no final blocks. The number limits the disk space of undo records. The
+ * node cannot switch to a branch that split from the node's chain more than this number of blocks below the tip.
  */
 const UNDO_BLOCKS_WITHOUT_FINALITY = 1010;
 
@@ -107,8 +108,8 @@ function appendAll(
 }
 
 /**
- * Returns the highest height whose undo record the node no longer needs. The node never reverts final blocks. If no
- * block is final, the node keeps the undo records of the newest `UNDO_BLOCKS_WITHOUT_FINALITY` blocks.
+ * Returns the highest height of a block whose undo record the node no longer needs. The node never reverts final
+ * blocks. If no block is final, the node keeps the undo records of the newest `UNDO_BLOCKS_WITHOUT_FINALITY` blocks.
  */
 function undoFloorAfter(writer: ChainWriter, rules: Rules): number {
   const finalized = rules.finalizedHeight(writer);

@@ -1,9 +1,9 @@
 /**
- * Stores the latest diagnostics of the node, for queries. A diagnostic records an event that may need an explanation,
- * and the reason for the event. Examples are a refused block, a dropped peer, a reorg, a missed slot of the node's
- * delegates, and an accepted transaction that the node dropped. Each module (`Observer.module`) logs its refusals and
- * faults. This class takes the diagnostics from the log, so a module need not report an event a second time to this
- * class.
+ * Stores the latest diagnostics of the node, for queries. A diagnostic records an event that an operator perhaps wants
+ * explained, and the reason for the event. Examples are a refused block, a dropped peer, a reorg, a missed slot of the
+ * node's delegates, and an accepted transaction that the node dropped. Each module (`Observer.module`) logs its
+ * refusals and faults. This class takes the diagnostics from the log, so a module does not have to report an event to
+ * this class, too.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -55,8 +55,8 @@ export class Diagnostics {
   }
 
   /**
-   * Calls the listener with each new diagnostic. A listener must not throw. A listener must not log either: its log
-   * line could be a new diagnostic, with which the listener would be called again.
+   * Calls the listener with each new diagnostic. A listener must not throw, and must not write to the log. A log line
+   * of the listener could be a new diagnostic, and this diagnostic would call the listener again.
    */
   listen(listener: (diagnostic: Diagnostic) => void): void {
     this.#listeners.push(listener);
@@ -93,7 +93,7 @@ export class Diagnostics {
 
   /**
    * Called when a delegate of this node has forged in a slot. Removes the diagnostics of the module `forge` about this
-   * slot. Their events only delayed the block, so these events need no explanation.
+   * slot. The events in these diagnostics delayed the block, but did not prevent it, so nobody needs an explanation.
    */
   #retract(slot: unknown): void {
     const entries = this.#byModule.get('forge') ?? [];

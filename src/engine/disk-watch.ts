@@ -33,16 +33,13 @@ export interface DiskWatchDependencies {
   readonly observer: Observer;
 }
 
-/** A reason why the node is not ready to forge or to store a block. */
+/** The reason why the node is not ready to forge or to store a block. */
 export interface NotReady {
   /** The reason as text for operators. */
   readonly reason: string;
   /** Code of the fault, such as `STORE_WRITE_FAILED`; absent if nothing is wrong on this node. */
   readonly cause?: string;
-  /**
-   * Unix time in milliseconds of the first write that failed; absent if the node is not ready for another reason than
-   * failed writes.
-   */
+  /** Unix time in milliseconds of the first write that failed. Absent if the reason is not a failed write. */
   readonly writesFailSinceMs?: number;
 }
 
@@ -67,7 +64,7 @@ export class DiskWatch {
   watch<T>(change: () => T): T {
     try {
       const result = change();
-      // The success of this change does not clear an earlier failure, because the change may need less disk space than
+      // The success of this change does not clear an earlier failure, because the change can need less disk space than
       // a block. Only a successful trial write clears the failure.
       this.checkWritable();
       return result;

@@ -24,9 +24,9 @@ export interface EngineOptions {
   /** Platform and kernel release that the node sends to its peers. */
   readonly os: string;
   /**
-   * If the block of the previous slot is late, a delegate of this node waits for that block before it forges. The wait
-   * ends at the latest this number of milliseconds after the start of the delegate's slot. The number is less than the
-   * block time.
+   * If the block of the previous slot is late, a delegate of this node waits for that block before it forges. The
+   * delegate waits until this number of milliseconds after the start of its own slot, and no longer. The number is less
+   * than the block time.
    */
   readonly waitThresholdMs: number;
   /**
@@ -56,9 +56,9 @@ export interface EngineOptions {
    * peer or a seed peer.
    */
   readonly expectsPeers?: boolean;
-  /** Whether the node dials peers at all; default: true. */
+  /** If false, the node dials no peers. The default is true. */
   readonly dialsPeers?: boolean;
-  /** Differences from `DEFAULT_PROFILE`. */
+  /** The settings whose values differ from `DEFAULT_PROFILE`. */
   readonly profile?: Partial<GenerationProfile>;
 }
 
@@ -74,7 +74,7 @@ export interface EngineDependencies {
   readonly store: ChainStore;
   /** Options of deferred indexing. If this member is absent, each commit writes all index entries of its blocks. */
   readonly deferral?: IndexDeferralOptions | undefined;
-  /** As `ChainDependencies.onProgress`. */
+  /** See `ChainDependencies.onProgress` (`chain.ts`). */
   readonly onProgress?: (() => void) | undefined;
   readonly rules: Rules;
   readonly genesis: Block;
@@ -83,8 +83,8 @@ export interface EngineDependencies {
   /** Process clock, for time limits, pauses and rate limits. */
   readonly clock: Clock;
   /**
-   * Clocks that show whether the system clock was set or the machine was suspended. Without these clocks, the node
-   * notices neither event.
+   * Clocks that show whether the system clock was set or the machine was suspended. Without these clocks, the node does
+   * not notice these two events.
    */
   readonly times?: ProcessTimes;
   /** Clock of the chain, for slots and timestamps; `clock` by default. */
@@ -104,7 +104,7 @@ export interface EngineDependencies {
   /**
    * The signing watermarks, which the node stores outside the data folder; undefined if the node stores no watermarks.
    * A watermark contains the newest signed header of a delegate. If `riskDoubleForging` is true, the engine updates
-   * existing watermarks, but never refuses a signature because of a watermark.
+   * existing watermarks, but a watermark never prevents a signature.
    */
   readonly watermarks?: SigningWatermarks | undefined;
   /**

@@ -44,8 +44,8 @@ const FIRST_FORGED_HEIGHT = 2;
 /** If the tip is older than this number of slots, the node does not count as caught up with the network. */
 const CAUGHT_UP_SLOTS_MAX = 10;
 /**
- * After its start, the node gets the transactions in the pools of this number of peers. The node asks several peers,
- * because the pool of one peer may have few transactions.
+ * After its start, the node asks this number of peers for the transactions in their pools. The node asks more than one
+ * peer, because the pool of a single peer can contain few transactions.
  */
 const POOL_FETCHES = 3;
 
@@ -268,7 +268,9 @@ export class Engine {
     });
   }
 
-  /** Registers the engine's listeners for changes of the chain. Gossip, sync and forging register other listeners. */
+  /**
+   * Registers the engine's listeners for changes of the chain. Gossip, sync and forging register their own listeners.
+   */
   #followChain(): void {
     this.chain.listen(this.ownSlotOutcomes);
     this.chain.listen({
@@ -276,7 +278,7 @@ export class Engine {
         this.reorgs.record(blocks);
         this.pool.blocksReverted(blocks);
         this.accepted.blocksReverted(blocks);
-        // Nodes on the new branch may lack the transactions of the reverted blocks.
+        // It is possible that nodes on the new branch do not have the transactions of the reverted blocks.
         for (const { id } of blocks.flatMap(({ transactions }) => transactions)) this.#gossip.announceTransaction(id);
       },
       applied: (blocks) => {
@@ -350,7 +352,8 @@ export class Engine {
   }
 
   /**
-   * Stops forging first, then the other parts of the engine. Resolves when the engine runs no more work.
+   * Stops forging first, then the other parts of the engine. The promise resolves when no work of the engine is running
+   * any more.
    *
    * @throws AggregateError with the errors of the failed steps, after all steps have run
    */
@@ -393,7 +396,10 @@ export class Engine {
     return this.#options.expectsPeers ?? fixedPeers.length + seedPeers.length > 0;
   }
 
-  /** As `PeerTips.areDialsExpected`. The node dials an address that it knows until it is connected to it. */
+  /**
+   * Computes `PeerTips.areDialsExpected` (`forge/tip-check.ts`). A known disconnected peer counts, because the node
+   * dials each known peer until the peer is connected.
+   */
   #expectsDials(): boolean {
     if (this.#options.dialsPeers === false) return false;
     const isDialled = this.#dependencies.transport.connections().some((each) => this.networkView.isChosen(each));

@@ -11,9 +11,9 @@ import type { PeerId, TransportHandlers } from '../ports/transport.ts';
 
 /**
  * Number of waiting requests at which the queue is full. A full queue refuses a request of a peer that already has a
- * waiting request. A full queue still accepts a request of any other peer. An answer takes 20 ms at most, and the
- * answers may use half of the main thread's time (`WorkShare`). The node therefore answers all requests of a full queue
- * within a few seconds.
+ * waiting request. A full queue still accepts a request of any other peer. Each answer takes 20 ms at most, and all
+ * answers together can use half of the main thread's time (`WorkShare`). The node therefore answers all requests of a
+ * full queue within a few seconds.
  */
 export const REQUESTS_WAITING_MAX = 64;
 

@@ -15,9 +15,9 @@ export interface GenerationProfile {
    */
   readonly isTipAsked: boolean;
   /**
-   * If true and no peer announces a better tip than ours, the node also synchronises with peers that have our height
-   * but another broadhash. Without this setting, a network of generation 2 could stay split into two parts with chains
-   * of equal length: in both parts, the consensus can be too low for forging, so neither chain grows.
+   * If true, the node also synchronises with peers that have our height but another broadhash, as long as no peer
+   * announces a better tip than ours. Without this setting, a network of generation 2 could stay split into two parts
+   * with chains of equal length: in both parts, the consensus can be too low for forging, so neither chain grows.
    */
   readonly rivalsAtOurHeight: boolean;
   /** Maximum number of blocks in one answer to a peer. */
@@ -33,7 +33,7 @@ export interface GenerationProfile {
    */
   readonly sharedPerAnswerMax: number;
   /**
-   * Minimum percentage of peers that must have our tip before the node forges; 0 for no minimum. The node computes two
+   * The node forges only if at least this percentage of peers have our tip; 0 for no minimum. The node computes two
    * percentages: one among all connected peers, and one among only the peers that this node dialled or that its
    * operator named. It is enough that one of the two percentages reaches the minimum.
    */

@@ -225,9 +225,9 @@ export class Gossip {
    * Verifies the transactions of a peer in slices, so that the node handles other messages between two slices.
    *
    * @returns `examined` has the ids of the transactions that the pool examined (`ReceiveReport.examined`). It omits the
-   *   transactions after an invalid transaction (`isCutShort`), and the transactions that exceed the peer's verification
-   *   budget. It includes transactions that the pool refused because it was full. The pool would also refuse them from
-   *   other peers.
+   *   transactions after an invalid transaction (`isCutShort`), and the transactions that exceed the peer's
+   *   verification budget. It includes transactions that the pool refused because the pool was full. While the pool is
+   *   full, it would also refuse these transactions from other peers.
    */
   async #takeTransactions(peerId: PeerId, transactions: readonly unknown[]): Promise<TakenTransactions> {
     const { clock, pool, penalise, payerOf, cutWasteful } = this.#dependencies;
@@ -254,12 +254,12 @@ export class Gossip {
 
   /**
    * Handles the members' signatures in a message of a peer. Adds each signature to the pending transaction that the
-   * signature names. Leaves out the remaining signatures when the verification budget of the peer is used up, and after
-   * a false signature. Honest peers verify a signature before they pass it on. An attacker makes a false signature
-   * without work, but this node needs time to check it. After a false signature, the node therefore ignores the
-   * sender's signatures for `FALSE_SIGNATURE_PAUSE_MS`. The sender gets no penalty, because two transactions can have
-   * the same id. An honest sender may have the other transaction, for which the signature is correct
-   * (`peers/penalties.ts`).
+   * signature names. Leaves out the remaining signatures in two cases: when the verification budget of the peer is used
+   * up, and after a false signature. Honest peers verify a signature before they pass it on. An attacker makes a false
+   * signature without work, but this node needs time to check it. After a false signature, the node therefore ignores
+   * the sender's signatures for `FALSE_SIGNATURE_PAUSE_MS`. The sender gets no penalty, because two transactions can
+   * have the same id. It is possible that an honest sender has the other transaction, for which the signature is
+   * correct (`peers/penalties.ts`).
    */
   #takeSignatures(peerId: PeerId, signatures: readonly MemberSignature[]): void {
     const { pool, clock, observer, payerOf } = this.#dependencies;

@@ -25,8 +25,8 @@ export const FAR_BEHIND_SLOTS = 1000;
 export const LAG_MAX = 50_000;
 /**
  * Maximum time in milliseconds for which indexing stays deferred. A timer checks every `CHECK_INTERVAL_MS` whether this
- * maximum is exceeded; if it is, a backfill starts. The reading processes show a state that lags behind the chain by at
- * most about `LAG_MS_MAX` plus the time of a backfill.
+ * maximum is exceeded; if it is, a backfill starts. The state that the reading processes show is therefore never much
+ * older than `LAG_MS_MAX` plus the time of a backfill.
  */
 const LAG_MS_MAX = 5_000;
 /**
@@ -53,7 +53,7 @@ export interface IndexDeferralDependencies {
 /** Call `begin`, `limit` and `end` in the serial queue of the chain, so that no block is appended during a backfill. */
 export class IndexDeferral {
   readonly #dependencies: IndexDeferralDependencies;
-  /** Unix time in milliseconds since which indexing is deferred; undefined if indexing is not deferred. */
+  /** Unix time in milliseconds at which the deferral began; undefined if indexing is not deferred. */
   #sinceMs: number | undefined;
   #hasFailed = false;
   #isBackfilling = false;
@@ -78,9 +78,9 @@ export class IndexDeferral {
   }
 
   /**
-   * Call before the first commit of downloaded blocks, and after each commit. Calls `end` if the lag exceeds `LAG_MAX`
-   * or has lasted longer than `LAG_MS_MAX`, if a starting reading process waits for complete indexes, or if the last
-   * backfill failed.
+   * Call before the first commit of downloaded blocks, and after each commit. Calls `end` in each of these cases: the
+   * lag exceeds `LAG_MAX`, indexing has been deferred for longer than `LAG_MS_MAX`, a starting reading process waits
+   * for complete indexes, or the last backfill failed.
    *
    * @throws ProtocolError from `end`
    */
@@ -133,7 +133,8 @@ export class IndexDeferral {
     const { indexes, users, clock } = this.#dependencies;
     if (this.#sinceMs === undefined) return false;
     const ageMs = clock.nowMs() - this.#sinceMs;
-    // The age is below 0 if the clock of the machine was set back. The true age is then unknown, so a backfill is due.
+    // The age of the deferral is below 0 if the clock of the machine was set back. The true age is then unknown, so the
+    // method requests a backfill.
     const isOld = ageMs > LAG_MS_MAX || ageMs < 0;
     return this.#hasFailed || isOld || indexes.indexLag > LAG_MAX || users.isAwaited();
   }

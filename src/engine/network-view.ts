@@ -1,6 +1,6 @@
 /**
  * Shows the state of the network as the connected peers report it: the share of peers with our tip, and the tips of the
- * peers. In generation 2, by default, the node does not forge while too few peers have its tip.
+ * peers. By default, a node of generation 2 does not forge while too few peers have its tip.
  */
 
 import type { ChainParams } from '../protocol/params.ts';
@@ -24,7 +24,7 @@ export interface NetworkViewDependencies {
   readonly fixedPeers: () => readonly PeerId[];
   /** True if the node knows addresses of peers from its configuration or from the peer book. */
   readonly arePeersExpected: () => boolean;
-  /** As `PeerTips.areDialsExpected`. */
+  /** Returns the value of `PeerTips.areDialsExpected` (`forge/tip-check.ts`). */
   readonly areDialsExpected: () => boolean;
 }
 
@@ -47,12 +47,12 @@ export class NetworkView {
   }
 
   /**
-   * Adds the broadhashes of connected peers to a list of peers. If a connected peer announced only the id of its tip, and
-   * our chain contains this tip, its broadhash is the broadhash of our chain up to this tip. All other peers keep the
-   * broadhash that they announced, if any.
+   * Adds the broadhashes of connected peers to a list of peers. If a connected peer announced only the id of its tip,
+   * and our chain contains this tip, the method gives the peer the broadhash of our chain up to this tip. The entries
+   * of all other peers stay unchanged: they have the announced broadhash, or no broadhash.
    *
-   * For a peer without a connection, the method computes nothing: strangers can fill the book with peers and with ids of
-   * blocks, and each broadhash costs several reads of the store.
+   * The method computes no broadhash for a peer that is not connected. The reason is that strangers can fill the book
+   * with peers and with ids of blocks, and each broadhash costs several reads of the store.
    */
   withBroadhashes(peers: readonly PeerEntry[]): readonly PeerEntry[] {
     const computed = new Map<BlockId, string | undefined>();
@@ -71,8 +71,8 @@ export class NetworkView {
   }
 
   /**
-   * Percentage of connected peers that have our tip, with two significant digits; 0 if no connected peer counts (see
-   * `consensusPercent` in `peers/consensus.ts`).
+   * Percentage of connected peers that have our tip, with two significant digits; 0 if `consensusPercent`
+   * (`peers/consensus.ts`) counts none of the connected peers.
    */
   consensusPercent(): number {
     return this.#percentOf(this.#dependencies.transport.connections());
@@ -81,10 +81,10 @@ export class NetworkView {
   /**
    * Returns a sentence for operators if the consensus is too low to forge; undefined if the consensus is high enough.
    *
-   * An attacker may dial us from many ports and claim another tip. The consensus is therefore high enough if it reaches
-   * `percentMin` among the peers that we dialled or that the operator named. The reference (lisk-sdk) counts only
-   * the peers that it dialled. A node without dialled peers can only rely on the peers that dialled it. The consensus
-   * is therefore also high enough if it reaches `percentMin` among all peers.
+   * An attacker can dial us from many ports and claim another tip. The consensus is therefore high enough if it reaches
+   * `percentMin` among the peers that we dialled or that the operator named. The reference (lisk-sdk) counts only the
+   * peers that it dialled. A node without dialled peers can only rely on the peers that dialled it. The consensus is
+   * therefore also high enough if it reaches `percentMin` among all peers.
    *
    * @param percentMin required percentage of peers with our tip; 0 for no requirement
    */
@@ -99,7 +99,10 @@ export class NetworkView {
     return `${best} % of the peers share this node's tip, and forging requires ${percentMin} %`;
   }
 
-  /** True if this node dialled the peer or the operator named the peer. All other peers may belong to one attacker. */
+  /**
+   * True if this node dialled the peer or the operator named the peer. It is possible that all other peers belong to
+   * one attacker.
+   */
   isChosen({ direction, peerId }: Connection): boolean {
     return direction === 'outbound' || this.#dependencies.isNamed(peerId);
   }
@@ -107,8 +110,9 @@ export class NetworkView {
   /**
    * Returns the tips that peers announced, as evidence about the tip of the network. A peer counts if it connected at
    * `sinceMs` or later, announced a height, and `speaks` (`peers/consensus.ts`) returns true for it. If this node
-   * dialled any of these peers, or the operator named any of them, the result has only the tips of the peers that were
-   * dialled or named. Otherwise, the result has the tips of all these peers.
+   * dialled any of the counted peers, or if the operator named any of them, the result has only the tips of the dialled
+   * or named peers. If this node dialled none of the counted peers and the operator named none of them, the result has
+   * the tips of all counted peers.
    *
    * @param sinceMs Unix time in milliseconds
    */
@@ -135,9 +139,9 @@ export class NetworkView {
 
   /**
    * Returns the height that the largest number of connected peers announce; 0 if no connected peer announces a height.
-   * If several heights are equally frequent, the result is the lowest of them. If this node dialled any of the peers that
-   * announce a height, or if the operator named any of them, the other peers do not count. The reference counts all
-   * connected peers.
+   * If several heights are equally frequent, the result is the lowest of them. If this node dialled any of the peers
+   * that announce a height, or if the operator named any of them, only the dialled or named peers count. The reference
+   * counts all connected peers.
    */
   networkHeight(): number {
     const counts = new Map<number, number>();

@@ -9,7 +9,7 @@ const LATEST_MAX = 20;
 
 export class Reorgs {
   readonly #clock: Pick<Clock, 'nowMs'>;
-  /** Newest first. */
+  /** The stored reorgs, newest first. */
   #latest: readonly Reorg[] = [];
   #count = 0;
 

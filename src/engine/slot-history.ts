@@ -18,8 +18,8 @@ import { plainFields } from './diagnostics.ts';
  */
 const SLOTS_MAX = 1000;
 /**
- * Maximum number of stored events for one slot. The history drops all later events of the slot, because an attacker may
- * send many invalid blocks for one slot.
+ * Maximum number of stored events for one slot. The history drops all later events of the slot. The number is limited
+ * because an attacker can send many invalid blocks for one slot.
  */
 const FACTS_MAX = 8;
 const SWITCHES_MAX = 500;
@@ -37,7 +37,7 @@ const SWITCHED = 'FORGING_SWITCHED';
 const BRANCH_ABANDONED = 'BRANCH_ABANDONED';
 const DELEGATE_ORDER_UNCERTAIN = 'DELEGATE_ORDER_UNCERTAIN';
 
-/** The parts of `SlotReport` that this history supplies: all except the owners of the slots. */
+/** The parts of `SlotReport` that this history supplies. The history does not supply the owners of the slots. */
 export type SlotFacts = Omit<SlotReport, 'slots'> & {
   readonly slots: readonly { readonly slot: number; readonly facts: readonly SlotFact[] }[];
 };
@@ -50,7 +50,7 @@ export class SlotHistory {
   #branches: SlotReport['branches'] = [];
   #oldOrders: SlotReport['oldOrders'] = [];
   #looks: readonly SlotRange[] = [];
-  /** Unix time in milliseconds. The history may lack events before this time. */
+  /** Unix time in milliseconds. It is possible that events from before this time are missing in the history. */
   #sinceMs: number;
 
   constructor(clock: Pick<Clock, 'nowMs'>) {

@@ -1,8 +1,8 @@
 /**
  * Finds the owners of slots, according to the chain of this node. For a slot at or before the tip, the owner is
  * certain: the height of the first block in this slot or after it gives the round, and thus the order of forgers. For
- * slots after the tip, other nodes may have blocks that this node lacks. Therefore, the owner of a slot after the tip
- * is certain only if these blocks cannot have begun a later round before the slot.
+ * slots after the tip, it is possible that other nodes have blocks that this node does not have. The owner of a slot
+ * after the tip is therefore certain only if such blocks cannot have begun a later round before the slot.
  */
 
 import type { ChainReader } from '../ports/store.ts';
@@ -20,16 +20,16 @@ export interface SlotOwner {
    */
   readonly height: number;
   /**
-   * False if other nodes may have begun a later round between the tip and the slot. This node does not know the order
-   * of forgers in the later round.
+   * False if it is possible that other nodes have begun a later round between the tip and the slot. This node does not
+   * know the order of forgers in the later round.
    */
   readonly isCertain: boolean;
 }
 
 /**
  * Returns whether the order of forgers for a slot after the tip is certain. The order is certain if the round of the
- * next block cannot end before the slot. For this check, the function assumes that other nodes have filled every slot
- * since the tip.
+ * next block cannot end before the slot. For this check, the function assumes that other nodes have a block in every
+ * slot after the tip.
  */
 export function isOrderCertain(tip: BlockHeader, slot: number, params: ChainParams): boolean {
   const slotsSince = Math.max(0, slot - slotAt(tip.timestamp, params) - 1);
@@ -53,8 +53,8 @@ export class SlotOwners {
 
   /**
    * Returns the owner of a slot. The result is undefined if the store is empty, or if the slot has no owner (see
-   * `ownerOfSlot`). For a slot without a block, the result may also be undefined in two cases: the store has deleted
-   * the delegate list of the round, or this list disagrees with the blocks of the round.
+   * `ownerOfSlot`). For a slot without a block, the result can also be undefined in two cases: if the store has deleted
+   * the delegate list of the round, and if this list disagrees with the blocks of the round.
    */
   of(slot: number): SlotOwner | undefined {
     const { params } = this.#rules;
@@ -94,8 +94,8 @@ export class SlotOwners {
    * Finds the owners of the slots of a round. The blocks of the round show the owners of the slots that have blocks.
    * The delegate list in the store gives the owners of all slots (`Rules.forgers`). The method uses the list only if
    * the store still has it and the list agrees with the blocks. The list can disagree with the blocks in the rounds
-   * that the network's exception `ignoreDelegateListCacheForRounds` (in `exceptions.json`) names. The blocks of these
-   * rounds need not follow the list.
+   * that the network's exception `ignoreDelegateListCacheForRounds` (in `exceptions.json`) names. In these rounds, the
+   * order of the blocks can differ from the list.
    */
   #ownersOf(round: number): ReadonlyMap<number, PublicKey> {
     const rules = this.#rules;

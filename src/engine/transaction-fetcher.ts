@@ -2,9 +2,10 @@
  * Asks peers for the transactions that they announced. The node asks each peer at a limited rate (`ports/rates.ts`). If
  * several peers announce a transaction, the node first asks only one of them. If the pool refuses the transaction, the
  * node asks another peer, because a dishonest peer can send a damaged copy with the same id, for example with false
- * signatures of members of a multisignature account. Honest peers may also have a transaction that the pool refuses,
- * and would send it again and again. After `REFUSALS_MAX` refusals, the node therefore asks no peer for the transaction
- * for a minute. A transaction whose content has another id than the requested ids counts as a missing answer.
+ * signatures of members of a multisignature account. Honest peers can also have a transaction that the pool refuses. If
+ * the node did not pause, these peers would send the transaction again and again. After `REFUSALS_MAX` refusals of a
+ * transaction, the node therefore waits for a minute before it asks any peer for the transaction again. If the content
+ * of a transaction in an answer has an id that the node did not request, the transaction counts as missing.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -28,19 +29,20 @@ const WANTED_PER_PEER_MAX = 500;
  * allows fewer connections than this number, so the node usually still remembers the bucket of a peer that reconnects.
  */
 const PEERS_MAX = 20_000;
-/** Maximum number of ids for which the node remembers the time of its first request to a peer. */
+/** Maximum number of transaction ids for which the node remembers when it first asked a peer for the transaction. */
 const ASKED_MAX = 10_000;
 /**
  * Time in milliseconds for which the node asks only one peer for a transaction. After this time, the node asks another
- * peer, because the first peer may never answer.
+ * peer, because it is possible that the first peer never answers.
  */
 const FIRST_ASKED_ALONE_MS = 2_000;
 /** Time in milliseconds for which the node remembers when it first asked for a transaction. */
 const ASKED_FORGOTTEN_MS = 60_000;
 /**
- * Number of refusals of one transaction after which the node asks no peer for it during `REFUSED_PAUSE_MS`. Until then,
- * the node asks another peer after each refusal. Every `REFUSALS_MAX` further refusals cause another pause. If one
- * refusal were enough, an attacker could hide a good transaction behind a damaged copy with the same id.
+ * After this number of refusals of one transaction, the node asks no peer for the transaction during
+ * `REFUSED_PAUSE_MS`. Until then, the node asks another peer after each refusal. Every `REFUSALS_MAX` further refusals
+ * cause another pause. If a single refusal caused a pause, an attacker could hide a good transaction behind a damaged
+ * copy with the same id.
  */
 export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
@@ -53,8 +55,8 @@ export const REFUSED_PAUSE_MS = 60_000;
 export const AGAIN_EVERY = 4;
 /**
  * If no peer has sent a refused transaction again for this time in milliseconds, the node forgets the refusals of the
- * transaction, and may ask any peer again. The pool may then accept the transaction, for example if the pool was full
- * before.
+ * transaction. The node can then ask any peer for the transaction again. It is possible that the pool then accepts the
+ * transaction, for example if the pool was full before.
  */
 const REFUSED_FORGOTTEN_MS = 600_000;
 /** Maximum number of refused transactions that the node remembers. */
@@ -71,8 +73,9 @@ export const REMEMBERED_BYTES_MAX = ASKED_MAX * 100 + REFUSED_MAX * 500;
 export interface TakenTransactions {
   /**
    * Ids of the transactions that the pool accepted or refused. Transactions that the pool has not examined are missing,
-   * for example because the verification budget of the peer is used up. The ids belong to the content of the
-   * transactions. An id that a peer only states must not be here: otherwise, peers could cause refusals of any id.
+   * for example because the verification budget of the peer is used up. Each id is the id of the content that the peer
+   * sent. The list must not contain an id that the peer only states: with such ids, peers could cause refusals of any
+   * transaction.
    */
   readonly examined: readonly TransactionId[];
   /** True if the pool stopped reading the answer at a transaction with a fault of the sender. */
@@ -116,7 +119,7 @@ interface Announcer {
   largest: number;
   /**
    * Maximum number of ids in the next request. After a failed request, the maximum is half of the number of ids in that
-   * request, because a single transaction may make an answer unreadable. A successful request doubles the maximum, up
+   * request, because a single transaction can make an answer unreadable. A successful request doubles the maximum, up
    * to `largest`.
    */
   batchMax: number;
@@ -218,8 +221,10 @@ export class TransactionFetcher {
       const { examined, isCutShort } = await take(peerId, answer);
       const given = new Set(examined);
       for (const id of ids) if (given.has(id)) this.#given(peerId, id);
-      // The pool may be unable to read a transaction, for example one of an unknown type. Its content then has no id that
-      // could be refused, and the transactions after it have not arrived.
+      // The pool has not examined the transactions after the faulty transaction, so the node asks for them again. The
+      // node also asks again for the faulty transaction if the pool could not read it, for example because its type is
+      // unknown. The node then does not know which of the requested ids this transaction has, so it cannot record a
+      // refusal of the id.
       if (isCutShort) this.#askForFewer(peerId, announcer, ids, given);
       else announcer.batchMax = Math.min(announcer.largest, 2 * announcer.batchMax);
     } catch (error) {
@@ -229,8 +234,8 @@ export class TransactionFetcher {
   }
 
   /**
-   * Lets the node ask the peer again for the ids of a failed request, with fewer ids in a request. If the request had
-   * only one id, the node does not ask this peer for the id again, unless the peer announces the id again.
+   * Lets the node ask the peer again for the ids of a failed request, with fewer ids in each request. If the failed
+   * request had only one id, the node asks this peer for the id again only after the peer has announced the id again.
    *
    * @param given ids whose transactions have arrived
    */
@@ -287,11 +292,11 @@ export class TransactionFetcher {
   }
 
   /**
-   * Chooses the ids for the next request to a peer. If no id is due, `ids` is empty, and `waitMs` is the time until the
-   * next attempt. The method deletes from `wanted` the ids of transactions that have arrived in the meantime, and of
-   * refused transactions that this peer has already sent. Refused transactions get separate requests, because the node
-   * stops reading an answer at an invalid transaction. The node asks for refused transactions in two cases: when it has
-   * no new ids to ask for, and in one of every `AGAIN_EVERY` requests.
+   * Chooses the ids for the next request to a peer. If the node cannot ask the peer for any id now, `ids` is empty, and
+   * `waitMs` is the time until the next attempt. The method deletes from `wanted` the ids of transactions that have
+   * arrived in the meantime, and of refused transactions that this peer has already sent. Refused transactions get
+   * separate requests, because the node stops reading an answer at an invalid transaction. The node asks for refused
+   * transactions in two cases: when it has no new ids to ask for, and in one of every `AGAIN_EVERY` requests.
    */
   #due(
     peerId: PeerId,
