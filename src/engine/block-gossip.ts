@@ -59,9 +59,12 @@ export interface BlockGossipDependencies {
   readonly gossipTargets: () => readonly PeerId[];
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
   /**
-   * Called in three cases: after the node has imported a block from a peer (kind `imported`), after a peer has sent a
-   * block whose id is in `#seenBlocks` (kind `known`), and after the node has refused a block because its slot has not
-   * begun (kind `early`). In the third case, it is possible that the clock of this node or of the forger is wrong.
+   * Called in three cases:
+   *
+   * - `imported`: the node has imported a block from a peer.
+   * - `known`: a peer has sent a block whose id is in `#seenBlocks`.
+   * - `early`: the node has refused a block because its slot has not begun. It is possible that the clock of this node
+   *   or of the forger is wrong.
    */
   readonly noteBlockTime: (peerId: PeerId, block: Block, receivedMs: number, kind: BlockArrival['kind']) => void;
   readonly synchronizer: { readonly syncing: boolean; trigger(peerId?: PeerId, shown?: Block): void };

@@ -93,7 +93,7 @@ export class Diagnostics {
 
   /**
    * Called when a delegate of this node has forged in a slot. Removes the diagnostics of the module `forge` about this
-   * slot. The events in these diagnostics delayed the block, but did not prevent it, so nobody needs an explanation.
+   * slot. The events in these diagnostics only delayed the block, so they need no explanation.
    */
   #retract(slot: unknown): void {
     const entries = this.#byModule.get('forge') ?? [];

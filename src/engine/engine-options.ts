@@ -24,9 +24,9 @@ export interface EngineOptions {
   /** Platform and kernel release that the node sends to its peers. */
   readonly os: string;
   /**
-   * If the block of the previous slot is late, a delegate of this node waits for that block before it forges. The
-   * delegate waits until this number of milliseconds after the start of its own slot, and no longer. The number is less
-   * than the block time.
+   * If the block of the previous slot is late, a delegate of this node waits for that block before it forges. The wait
+   * ends when that block arrives. If that block does not arrive, the wait ends this number of milliseconds after the
+   * start of the delegate's slot. The number is less than the block time.
    */
   readonly waitThresholdMs: number;
   /**

@@ -299,8 +299,8 @@ export class Engine {
   }
 
   /**
-   * Calls the listener when a signature of a member of a multisignature account arrives for a transaction, and the
-   * transaction then has enough members' signatures. Each further signature of a member causes another call.
+   * Calls the listener after a signature of a member of a multisignature account has arrived, if the transaction of the
+   * signature then has enough members' signatures. Each further signature of a member causes another call.
    */
   listenToCompleted(listener: (transaction: Transaction) => void): void {
     this.#completionListeners.push(listener);

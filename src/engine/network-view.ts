@@ -47,9 +47,10 @@ export class NetworkView {
   }
 
   /**
-   * Adds the broadhashes of connected peers to a list of peers. If a connected peer announced only the id of its tip,
-   * and our chain contains this tip, the method gives the peer the broadhash of our chain up to this tip. The entries
-   * of all other peers stay unchanged: they have the announced broadhash, or no broadhash.
+   * Adds the broadhashes (hashes that identify the tip) of connected peers to a list of peers. If a connected peer
+   * announced only the id of its tip, and our chain contains this tip, the method gives the peer the broadhash of our
+   * chain up to this tip. The entries of all other peers stay unchanged: they have the announced broadhash, or no
+   * broadhash.
    *
    * The method computes no broadhash for a peer that is not connected. The reason is that strangers can fill the book
    * with peers and with ids of blocks, and each broadhash costs several reads of the store.

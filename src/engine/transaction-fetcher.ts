@@ -1,11 +1,12 @@
 /**
  * Asks peers for the transactions that they announced. The node asks each peer at a limited rate (`ports/rates.ts`). If
  * several peers announce a transaction, the node first asks only one of them. If the pool refuses the transaction, the
- * node asks another peer, because a dishonest peer can send a damaged copy with the same id, for example with false
- * signatures of members of a multisignature account. Honest peers can also have a transaction that the pool refuses. If
- * the node did not pause, these peers would send the transaction again and again. After `REFUSALS_MAX` refusals of a
- * transaction, the node therefore waits for a minute before it asks any peer for the transaction again. If the content
- * of a transaction in an answer has an id that the node did not request, the transaction counts as missing.
+ * node asks another peer, because a dishonest peer can send a damaged copy with the same id. For example, the
+ * signatures of members of a multisignature account can be false in such a copy. Honest peers can also have a
+ * transaction that the pool refuses. If the node did not pause, these peers would send the transaction again and again.
+ * After `REFUSALS_MAX` refusals of a transaction, the node therefore waits for a minute before it asks any peer for the
+ * transaction again. If the content of a transaction in an answer has an id that the node did not request, the
+ * transaction counts as missing.
  */
 
 import { LruMap } from '../primitives/bounded.ts';

@@ -15,8 +15,9 @@ export interface Timer {
 }
 
 /**
- * Clocks of the machine and of the process that, unlike the system clock, nobody can set. Over the same time, `bootMs`
- * and the system clock must advance by the same amount. If the amounts differ, somebody has set the system clock.
+ * Clocks of the machine and of the process. Nobody can set these clocks, but users can set the system clock. Over the
+ * same time, `bootMs` and the system clock must advance by the same amount. If the amounts differ, somebody has set the
+ * system clock.
  */
 export interface ProcessTimes {
   /**

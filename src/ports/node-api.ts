@@ -341,9 +341,9 @@ export interface NodeApi {
    */
   signersOf(id: string, client?: string): Live<GroupSigners | undefined>;
   /**
-   * Returns for a confirmed transaction what `PoolEntry.ready` contains for a transaction of the pool. The result is
-   * true if the transaction registers a multisignature account or has members' signatures. Otherwise the result is
-   * undefined.
+   * Returns the same information about a confirmed transaction that `PoolEntry.ready` contains about a transaction of
+   * the pool. The result is true if the transaction registers a multisignature account or has members' signatures.
+   * Otherwise the result is undefined.
    */
   readyOf(transaction: Transaction): boolean | undefined;
   /**

@@ -135,7 +135,7 @@ export interface IndexUsers {
    * of `completed`, or a newer chain. The node begins to defer indexing only if the result is true.
    */
   canWait(): boolean;
-  /** True if a process cannot start until the indexes are complete. */
+  /** True if a process waits for complete indexes before it can start. */
   isAwaited(): boolean;
   /** Tells the processes that the indexes are complete. */
   completed(): void;

@@ -44,8 +44,8 @@ export interface NodeInfo {
   readonly maxHeightPrevoted?: number;
   readonly lastBlockId?: string;
   /**
-   * If false, the sender asks its peers not to tell its address to other nodes. Only nodes of generation 3 send this
-   * member.
+   * If false, the sender asks its peers not to send the sender's address to other nodes. Only nodes of generation 3
+   * send this member.
    */
   readonly advertiseAddress?: boolean;
 }
@@ -116,8 +116,8 @@ export interface PeerAnswers {
   readonly tip: unknown;
   readonly blocksAfter: readonly unknown[];
   /**
-   * The highest of the blocks that the request names (`blockIds`) and the peer's chain contains; undefined if the
-   * peer's chain contains none of the named blocks.
+   * The highest block that the request names (`blockIds`) and that the peer's chain contains; undefined if the peer's
+   * chain contains none of the named blocks.
    */
   readonly highestCommonBlock: { readonly id: string; readonly height: number } | undefined;
   readonly transactions: readonly unknown[];
@@ -189,9 +189,9 @@ export type PeerOffenceCode =
   /** A message, a request, an answer or the info of a peer is malformed. */
   | 'MALFORMED_MESSAGE'
   /**
-   * The peer answered a request for peers with too long a list or, in generation 3, with a value that is not a list. If
-   * single entries of the list are too large, or have an invalid address or port, the transport only skips these
-   * entries. Such entries are no offence.
+   * The peer answered a request for peers with a list that is too long. In generation 3, an answer that is not a list
+   * is also this offence. If single entries of the list are too large, or have an invalid address or port, the
+   * transport only skips these entries. Such entries are no offence.
    */
   | 'MALFORMED_PEER_LIST'
   /** The peer's info about itself is larger than allowed. */

@@ -51,10 +51,9 @@ export function isSpecial(ip: string): boolean {
 
 /**
  * Whether the node adds the address `ip` to its peer book if the peer at `sourceIp` reported the address. The node
- * accepts addresses of special purpose from no peer. From a peer at a public address, the node accepts only public
- * addresses. From a peer at a private address, the node accepts public and private addresses, but no loopback
- * addresses. Without these rules, a peer at a public address could make the node dial hosts in the node's private
- * network.
+ * never accepts an address of special purpose. From a peer at a public address, the node accepts only public addresses.
+ * From a peer at a private address, the node accepts public and private addresses, but no loopback addresses. Without
+ * these rules, a peer at a public address could make the node dial hosts in the node's private network.
  */
 export function isPlausible(ip: string, sourceIp: string): boolean {
   return !isSpecial(ip) && netOf(ip) <= netOf(sourceIp);
@@ -97,8 +96,8 @@ export function netgroupOf(secret: Uint8Array, ip: string): number {
 
 /**
  * The same number as `netgroupOf`; undefined for addresses of this machine, of a private network, or of special
- * purpose. Often, all peers of a private network are in one netgroup. The node therefore cannot spread its connections
- * to private addresses over netgroups.
+ * purpose. It is possible that all peers of a private network are in one netgroup. The node therefore cannot spread its
+ * connections to private addresses over netgroups.
  */
 export function spreadGroupOf(secret: Uint8Array, ip: string): number | undefined {
   return ipScope(ip) === 'global' ? netgroupOf(secret, ip) : undefined;

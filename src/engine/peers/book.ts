@@ -1,9 +1,9 @@
 /**
  * Stores two lists of the addresses of peers. Also stores the banned IP addresses. The list `tried` has the peers that
- * this node has dialled with success, except seeds. At its start, the node also adds the fixed and whitelisted peers
- * that are not in the book yet to the list `tried`. The list `new` has all other peers. Each list consists of buckets.
- * The bucket of a peer depends on a secret number. An attacker therefore cannot choose which peers of a list the
- * attacker's own peers displace. The two lists and the list of bans each have a maximum size.
+ * this node has dialled with success, except seeds. At its start, the node also adds peers to the list `tried`: the
+ * fixed and whitelisted peers that are not in the book yet. The list `new` has all other peers. Each list consists of
+ * buckets. The bucket of a peer depends on a secret number. An attacker therefore cannot choose the peers that the
+ * attacker's own peers displace from a list. The two lists and the list of bans each have a maximum size.
  */
 
 import { hexOf, utf8 } from '../../primitives/bytes.ts';

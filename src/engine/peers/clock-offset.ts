@@ -139,10 +139,10 @@ export class ClockOffset {
    * Records the arrival of a block from a peer. The first copy of a recent block from a peer is a sample of this peer.
    *
    * If a copy arrives before the slot of the block has begun, our clock is behind the clock of the block's forger. A
-   * late copy proves nothing, because it is possible that the peer received the block late, or kept the block back.
-   * Only the earliest copy from any peer shows how late the block can be because of our clock. The offset of a late
-   * copy is therefore computed from the arrival of the earliest copy. A block that the node forged has no such arrival,
-   * so copies of this block are no samples.
+   * late copy proves nothing, because it is possible that the peer received the block late, or kept the block back. The
+   * delay that our clock causes cannot be longer than the delay of the earliest copy from any peer. The offset of a
+   * late copy is therefore computed from the arrival of the earliest copy. A block that the node forged has no such
+   * arrival, so copies of this block are no samples.
    */
   addSample(peerId: PeerId, { blockId, slotStartMs, receivedMs, kind }: BlockArrival): void {
     if (kind === 'imported') this.#recordImport(blockId, slotStartMs - receivedMs);
@@ -253,11 +253,11 @@ export class ClockOffset {
 
   /**
    * Returns the offset of the given peers' clocks if enough of these peers agree; otherwise undefined. Only peers with
-   * at least `SAMPLES_MIN` recent samples count. Enough peers agree if the clocks of at least two peers, and of more
-   * than half of the peers that count, are all ahead, or all behind, by more than `limitMs`. For a result that the
-   * peers are behind, a further condition must hold: of the newest `BLOCKS_MAX` imported blocks, from any peers, at
-   * most `ON_TIME_MAX` arrived no later than `limitMs` after the start of their slots. As in `verdict`, all peers at
-   * one IP address count as one peer.
+   * at least `SAMPLES_MIN` recent samples count. Peers agree if their clocks are all ahead of ours, or all behind ours,
+   * by more than `limitMs`. Enough peers agree if the agreeing peers are at least two, and more than half of the peers
+   * that count. For a result that the peers are behind, a further condition must hold: of the newest `BLOCKS_MAX`
+   * imported blocks, from any peers, at most `ON_TIME_MAX` arrived no later than `limitMs` after the start of their
+   * slots. As in `verdict`, all peers at one IP address count as one peer.
    *
    * The node does not forge while the result is defined, so an outdated result would cost slots. The method therefore
    * computes the offset of each peer with `#lastingOffsetMs`: the offset falls below the limit as soon as one block of

@@ -35,8 +35,8 @@ const OWN_MAX = 32;
 const WAIT = { firstMs: 10_000, mostMs: 600_000 };
 /**
  * The waits for a fixed peer, which replace `WAIT`. After the end of a connection with a fixed peer, the shortest wait
- * applies even if the code is `FORBIDDEN_CODE`. The waits are shorter than in `WAIT`, because in a small network, a
- * fixed peer is often started only a few seconds after this node.
+ * applies even if the code is `FORBIDDEN_CODE`. The waits are shorter than in `WAIT`, because it is possible that a
+ * fixed peer in a small network starts a few seconds after this node.
  */
 const WAIT_FIXED = { firstMs: 1_000, mostMs: 10_000 };
 /** Time in milliseconds before the node dials a fixed peer again after a failure with the outcome `hopeless`. */

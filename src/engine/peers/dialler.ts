@@ -300,9 +300,9 @@ export class Dialler {
   }
 
   /**
-   * Disconnects one outbound peer that is not a fixed peer, so that the next round dials another peer. Without this
-   * exchange, an attacker could keep all outbound connections for an unlimited time after they lead only to the
-   * attacker's peers.
+   * Disconnects one outbound peer that is not a fixed peer, so that the next round dials another peer. If all outbound
+   * connections lead to peers of one attacker, the attacker could keep these connections for an unlimited time without
+   * this exchange.
    */
   #shuffleOne(): void {
     // If `outboundMax` allows a further outbound connection, the node can dial another peer and does not have to

@@ -138,7 +138,7 @@ export function selectForGossip(connections: readonly Connection[], limit: numbe
 /**
  * Chooses the peers for a list that the node sends to another peer. If there are at most 100 peers, the list has all
  * peers. If there are more peers, the list has a random length between a quarter and a half of the number of peers.
- * However, the list always has at least 100 and at most 1000 peers.
+ * However, this length is never below 100 or above 1000.
  */
 export function selectToList<P>(peers: readonly P[], random: Random): P[] {
   const least = Math.ceil(Math.min(LISTED_MAX, peers.length / 4));

@@ -76,9 +76,9 @@ export class AcceptedTransactions {
    */
   readonly #confirmed = new Map<TransactionId, number>();
   /**
-   * Ids of the transactions that the node will check again and, if they are valid, put into the pool. At the start, the
-   * set has the ids of all transactions of the journal. Later, it has the ids of the transactions that are neither in
-   * the chain nor in the pool.
+   * Ids of the transactions that the node will check again. If such a transaction is valid, the node puts it into the
+   * pool. At the start, the set has the ids of all transactions of the journal. Later, it has the ids of the
+   * transactions that are neither in the chain nor in the pool.
    */
   readonly #waiting = new Set<TransactionId>();
   #isRestored = false;

@@ -36,10 +36,10 @@ export function admitFromClient(
 
 /**
  * Checks a peer's transaction. Makes all checks that read no account from the state. Then puts the transaction into the
- * queue `received`. A later step of the pool (`steps.ts`) verifies the transaction against the state. For signature
- * checks in a later step, the node charges no verification budget. If the transaction has members' signatures, this
- * function therefore verifies the transaction against the state immediately, and charges the signature checks to the
- * peer's budget.
+ * queue `received`. A later step of the pool (`steps.ts`) verifies the transaction against the state. The node does not
+ * charge the signature checks of the later step to a verification budget. If the transaction has members' signatures,
+ * this function therefore verifies the transaction against the state immediately, and charges the signature checks to
+ * the peer's budget.
  *
  * @throws TransactionRejected; `isFaultOfSender` states whether the peer is at fault
  */

@@ -1,9 +1,10 @@
 /**
  * Stores the transactions that wait for a block, in five queues. A transaction from a peer passes the queues
  * `received`, `validated`, `verified` and `ready`; a transaction that the node verifies on arrival skips `validated`. A
- * transaction from a client begins in `verified`. A group transaction is sent by a multisignature account, or registers
- * one. A group transaction that lacks members' signatures waits in `pending` instead of `verified`. The rules of the
- * chain do not apply to the pool, so each node decides for itself which transactions its pool contains.
+ * transaction from a client begins in `verified`. A group transaction is a transaction that a multisignature account
+ * sends, or that registers a multisignature account. A group transaction that lacks members' signatures waits in
+ * `pending` instead of `verified`. The rules of the chain do not apply to the pool, so each node decides for itself
+ * which transactions its pool contains.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';

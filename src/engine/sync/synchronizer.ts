@@ -32,8 +32,8 @@ const CHECK_INTERVAL_MS = 1000;
 /** Time in milliseconds between two log lines about the progress of a download. */
 const PROGRESS_INTERVAL_MS = 10_000;
 /**
- * Maximum number of peers in a row from which one run tries to sync without success. When a run reaches this number, it
- * ends. The next check of announced tips can start a new run.
+ * A run ends after it has tried to sync from this number of peers in a row without success. The next check of announced
+ * tips can start a new run.
  */
 const PEERS_PER_RUN_MAX = 5;
 /**
