@@ -26,11 +26,12 @@ export class ClientError extends Error {
   /**
    * - `REFUSED`: the node answered with an error status.
    * - `TIMEOUT`: the node did not answer within the time limit, or the time limit of `waitFor` has passed.
-   * - `UNREACHABLE`: the node could not be reached, or sent no complete answer. If the connection was lost, the client
-   *   has sent a GET request twice.
-   * - `INVALID_ANSWER`: a complete answer is not JSON, or lacks a valid member that the client needs (the list `data`,
-   *   the cursor `meta.next`, or the member `data` of the path `/node/status`), or an event is invalid. For example, a
-   *   proxy between the client and the node may have changed or replaced the answer.
+   * - `UNREACHABLE`: the node could not be reached, or sent no complete answer. If the connection of a GET request is
+   *   lost, the client sends the request a second time before it throws this error.
+   * - `INVALID_ANSWER`: an event is invalid, or a complete answer is not JSON, or a complete answer lacks a valid
+   *   member that the client needs. Such members are the list `data`, the cursor `meta.next`, and the member `data` of
+   *   the path `/node/status`. One possible cause is a proxy between the client and the node that changed or replaced
+   *   the answer.
    */
   readonly code: string;
   /** HTTP status of the answer if the code is `REFUSED`; undefined for all other codes. */
@@ -56,8 +57,8 @@ type Values = Readonly<Record<string, unknown>>;
  * Creates a client for one node. The client sends nothing until one of its functions is called.
  *
  * @param url URL of the node, with or without `/api`; in a web page, an empty text or a path names the host of the page
- * @throws TypeError if `url` is not such a URL, unless `options.fetch` is given: without this error, `events` would open
- *   its stream again for ever
+ * @throws TypeError if `url` is not such a URL and `options.fetch` is not given. Without this error, `events` would try
+ *   for ever to open its stream
  * @throws TypeError if `options.timeoutMs` is not a number of milliseconds
  */
 export function createClient<G extends Generation = 3>(url: string, options: ClientOptions<G> = {}): Client<G> {
@@ -79,8 +80,8 @@ class HttpClient {
     if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0 && timeoutMs <= PAUSE_MS_MAX))
       throw new TypeError(`timeoutMs must be a number of milliseconds from 0 to ${PAUSE_MS_MAX}`);
     this.#base = `${url.replace(/\/+$/, '').replace(/\/api$/, '')}/api`;
-    // The arrow function is needed because browsers refuse a call of `fetch` as a method of any object but the global
-    // object.
+    // The arrow function is needed because browsers refuse a call of `fetch` as a method of an object that is not the
+    // global object.
     this.#fetch = own ?? ((input, init) => fetch(input, init));
     this.#timeoutMs = timeoutMs;
     this.#clock = clock ?? systemClock;
@@ -137,9 +138,9 @@ class HttpClient {
         }
       } catch (error) {
         if (isAborted(signal)) return;
-        // After a 4xx answer, the caller must change the request, or wait, so the client throws the error. The node
-        // would send an invalid event again after the same id, so the client also throws this error. After a 5xx answer
-        // or a lost connection, the client opens the stream again.
+        // After a 4xx answer, the caller must change the request, or wait, so the client throws the error. The client
+        // also throws the error of an invalid event, because the node would send this event again in a new stream.
+        // After a 5xx answer or a lost connection, the client opens the stream again.
         if (error instanceof EventTooLong) throw this.#invalid('/events with an event that does not end');
         if (error instanceof ClientError && isLasting(error)) throw error;
       }
@@ -170,7 +171,8 @@ class HttpClient {
         if (found !== undefined) state = `in block ${found.height} with ${found.confirmations} confirmations`;
       } catch (error) {
         signal?.throwIfAborted();
-        // The node may be starting again, or a proxy or a limit may refuse the request for a while.
+        // After all other errors, `waitFor` asks again. For example, the node is starting again, or a proxy or a limit
+        // refuses the request for some time.
         if (!(error instanceof ClientError) || (isLasting(error) && error.status !== TOO_MANY_REQUESTS)) throw error;
         failure = error;
       }
@@ -211,7 +213,7 @@ class HttpClient {
     return height;
   }
 
-  /** @param signal ends the request before its time limit */
+  /** @param signal when this signal is aborted, the request ends before its time limit */
   async #ask(
     method: Method,
     path: string,
@@ -246,8 +248,8 @@ class HttpClient {
     let response: Response;
     try {
       response = await this.#fetch(place, init).catch((error: unknown) => {
-        // `fetch` may have sent the request over an idle connection that the node closed just before the request
-        // arrived. A GET request changes nothing, so the client sends it again.
+        // It is possible that `fetch` sent the request over an idle connection that the node closed just before the
+        // request arrived. A GET request changes nothing, so the client sends it again.
         if ((init.method ?? 'GET') !== 'GET' || !isConnectionLost(error)) throw error;
         return this.#fetch(place, init);
       });
@@ -299,15 +301,15 @@ class HttpClient {
   }
 }
 
-/** Returns the URL for a message. A text with `@` may contain a password, so the result does not contain it. */
+/** Returns the URL for a message. A URL with `@` can contain a password, so the result does not contain such a URL. */
 function shownUrl(url: unknown): string {
   const text = String(url);
   return text.includes('@') ? 'a text with @' : `\`${text}\``;
 }
 
 /**
- * True if `fetch` can send requests to paths below the URL. In a web page, an empty text or a path names the host of the
- * page.
+ * True if `fetch` can send requests to paths below the URL. In a web page, an empty text or a path names the host of
+ * the page.
  */
 function isNodeUrl(url: unknown): boolean {
   if (typeof url !== 'string' || url.trim() !== url || /[?#]/.test(url)) return false;
@@ -368,9 +370,9 @@ const ERRORS_DEPTH_MAX = 3;
 /**
  * Returns the reason in the body of a refusal. If the body is an object, the reason consists of several texts. The
  * first text is the member `message` of the body, or else the member `error` or `description`. The second text is the
- * first entry of the list `errors` of the body, or the member `message` of this entry if the entry is an object. Such an
- * entry can have a list `errors` of its own, whose first entry gives the third text. If the body is a text, the reason is
- * the first 200 characters of the text. For any other body, the reason is `no reason given`.
+ * first entry of the list `errors` of the body, or the member `message` of this entry if the entry is an object. Such
+ * an entry can have a list `errors` of its own, whose first entry gives the third text. If the body is a text, the
+ * reason is the first 200 characters of the text. For any other body, the reason is `no reason given`.
  */
 function reasonOf(body: unknown): string {
   const texts: string[] = [];

@@ -50,7 +50,7 @@ export type ItemOf<G extends Generation, P extends string> =
   AnswerOf<G, 'GET', P> extends { readonly data: readonly (infer T)[] } ? T : never;
 
 /**
- * Argument of `get` and `items` after the path: the parameters of the request. The caller may omit this argument if the
+ * Argument of `get` and `items` after the path: the parameters of the request. The caller can omit this argument if the
  * path needs no parameters.
  */
 export type Arguments<T> = Record<never, never> extends T ? [parameters?: T] : [parameters: T];
@@ -189,13 +189,13 @@ export interface Client<G extends Generation> {
    * Yields the events of the node as `{ type, id, data }`, until `signal` is aborted. Pass the `id` of an event as
    * `lastEventId` to continue after this event. The client opens the stream again if the node cannot be reached, ends
    * the stream, or answers with a status of 500 or more. The client then continues after the last event with an id. The
-   * client misses all events without an id that the node sends while the stream is closed. If the stream closes before
-   * the client has received an id, and neither `lastEventId` nor `fromHeight` is given, the client also misses the
-   * events with an id.
+   * client misses all events without an id that the node sends while the stream is closed. The client also misses the
+   * events with an id if two conditions hold: the stream closes before the client has received an id, and neither
+   * `lastEventId` nor `fromHeight` is given.
    *
    * @throws ClientError if the node refuses the stream with a status from 400 to 499
-   * @throws ClientError `INVALID_ANSWER` if the node answers with something else than an event stream, or sends an event
-   *   that is not JSON or does not end
+   * @throws ClientError `INVALID_ANSWER` if the node answers with something else than an event stream, or sends an
+   *   event that is not JSON or does not end
    */
   events<K extends keyof Events<G>>(
     options?: EventOptions<K>,
