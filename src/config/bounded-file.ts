@@ -8,7 +8,7 @@ import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 
 const STANDARD_INPUT = 0;
 const READ_BYTES = 64 * 1024;
 /**
- * Maximum time without data from a pipe. The time is long, because the program that writes to the pipe may first ask a
+ * Maximum time without data from a pipe. The time is long, because some programs that write to the pipe first ask a
  * person for a password.
  */
 const PIPE_WAIT_MS_MAX = 60_000;
@@ -44,8 +44,8 @@ export function readBounded(file: string, { bytesMax, allowPipe = false }: Bound
 }
 
 /**
- * Reads the standard input until its end. The standard input may be a file, a pipe or a terminal. The wait has no
- * limit, because a person may be typing.
+ * Reads the standard input until its end. The standard input can be a file, a pipe or a terminal. The wait has no
+ * limit, because the input can come from a person who is typing.
  *
  * @throws Error if the input is longer than `bytesMax`, or an error of the system
  */
@@ -81,9 +81,9 @@ function readAll(descriptor: number, bytesMax: number, waitMsMax: number): Buffe
       continue;
     }
     // A read of a pipe returns 0 bytes at the end of the data, but also while no process has opened the pipe for
-    // writing. If a read returns 0 bytes before the first byte has arrived, the data of the pipe therefore need not be
-    // at their end. If the standard input is a pipe, a process has already opened it for writing. A read of 0 bytes
-    // from the standard input therefore always means the end of the data.
+    // writing. Before the first byte has arrived, a read of 0 bytes therefore does not prove that the data have ended.
+    // If the standard input is a pipe, a process has already opened this pipe for writing. A read of 0 bytes from the
+    // standard input therefore always means the end of the data.
     const isAtEnd = count === 0 && (bytes > 0 || waitMsMax === 0 || waitMsMax === Infinity);
     if (isAtEnd) return Buffer.concat(parts);
     if (waitedMs >= waitMsMax) throw new Error(`no data arrived through the pipe for ${waitMsMax / 1000} s`);

@@ -1,6 +1,7 @@
 /**
- * Collects the values of options from their sources. If several sources give a value for the same option, the last of
- * them in the following order wins: defaults, network folder, user's file, environment, flags.
+ * Collects the values of options from their sources. The order of the sources is: defaults, network folder, user's
+ * file, environment, flags. If several sources give a value for the same option, the option gets the value of the
+ * source that is last in this order.
  */
 
 import JSON5 from 'json5';
@@ -196,7 +197,7 @@ function checkTlsFiles({ http }: Config): void {
 }
 
 /**
- * Throws an error if two listeners have the same port. Several listeners may have port 0. For `http.port` and
+ * Throws an error if two listeners have the same port. Several listeners can have port 0. For `http.port` and
  * `p2p.port`, 0 means any free port. For `http.tlsPort`, 0 means no listener.
  */
 function checkPortsDiffer({ http, p2p }: Config): void {
@@ -296,7 +297,7 @@ function renamed(source: string, before: string, now: string): ProtocolError {
 /**
  * Refuses an environment variable that begins with the prefix of a section, such as `BLOOMERY_HTTP_`, but belongs to no
  * option. The name of this variable is probably misspelt. The function accepts all other variables that begin with
- * `BLOOMERY_`, because they may have other uses.
+ * `BLOOMERY_`, because they can have other uses.
  */
 function refuseMisspelt(environment: ConfigSources['environment'], known: ReadonlySet<string>): void {
   const prefixes = Object.keys(OPTIONS).map((section) => `BLOOMERY_${section.toUpperCase()}_`);

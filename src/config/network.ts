@@ -1,6 +1,6 @@
 /**
  * Reads a network folder: `network.json` (parameters), `genesis.json` (block 1), `exceptions.json` (known deviations
- * from the rules) and `forgers.json` (delegates with encrypted passphrases). The last two files may be absent. A fault
+ * from the rules) and `forgers.json` (delegates with encrypted passphrases). The last two files can be absent. A fault
  * in one of the files is an error. The error names the file, and for a wrong value also the key and the expected value.
  */
 
@@ -213,8 +213,8 @@ export function findNetworkDirectory(nameOrDirectory: string, home: string): str
 }
 
 /**
- * True for a folder that the user of this process may not read. `findNetworkDirectory` returns this folder, so that the
- * attempt to read its files causes an error that names the missing permission.
+ * True for a folder that the user of this process has no right to read. `findNetworkDirectory` returns this folder, so
+ * that the attempt to read its files causes an error that names the missing permission.
  */
 function isDenied(folder: string): boolean {
   try {

@@ -19,7 +19,9 @@ export function packageDirectory(): string {
   return folder;
 }
 
-/** Version of this program. Peers do not receive this version, but the `appVersion` of the network. */
+/**
+ * Version of this program. The node does not send this version to peers. It sends them the `appVersion` of the network.
+ */
 export function packageVersion(): string {
   const manifest = JSON.parse(readFileSync(join(packageDirectory(), 'package.json'), 'utf8')) as { version: string };
   return manifest.version;
