@@ -1,6 +1,6 @@
 /**
  * Checks the options, mining modes, amounts and payloads that a test passes to `bloomery/testing`, before the devnet
- * starts or changes. The TypeScript types are not enough, because tests may be written in plain JavaScript.
+ * starts or changes. The TypeScript types are not enough, because some tests are written in plain JavaScript.
  */
 
 import { MINING_MODES, type MiningMode } from '../cli/devnet/mining.ts';

@@ -28,7 +28,7 @@ export type {
 
 /**
  * Starts a devnet in this process. The nodes keep all data in memory, and listen for HTTP on free ports of the loopback
- * address. Any number of devnets may run at the same time. `close` ends the devnet. If a test declares a variable for
+ * address. Any number of devnets can run at the same time. `close` ends the devnet. If a test declares a variable for
  * the devnet with `await using`, the devnet ends at the end of the scope of this variable.
  *
  * @throws an error that names the fault if the options, the network folder or its `accounts.json` are invalid

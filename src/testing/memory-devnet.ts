@@ -295,8 +295,8 @@ export class MemoryDevnet implements TestDevnet {
   }
 
   /**
-   * Opens all nodes, and then waits until all nodes are connected to one another, but at most `PEERS_MS_MAX`
-   * milliseconds. During a partition, the function does not wait for the connections.
+   * Opens all nodes, and then waits until all nodes are connected to one another. The wait ends after at most
+   * `PEERS_MS_MAX` milliseconds. During a partition, the function does not wait for the connections.
    */
   async #openAll(): Promise<void> {
     for (const node of this.#nodes) await node.open();
@@ -323,7 +323,7 @@ export class MemoryDevnet implements TestDevnet {
   /**
    * Gives a transaction to all other nodes in the group of `at`. The node `at` has accepted this transaction before. In
    * the mining mode `instant`, the timekeeper sends the transaction to these nodes and mines blocks. In the other
-   * modes, these nodes get the transaction immediately, because the next slot may belong to a delegate of any node.
+   * modes, these nodes get the transaction immediately, because the next slot can belong to a delegate of any node.
    */
   #arrived(id: string, transaction: JsonObject, at: MemoryNode): void {
     if (this.#timekeeper.mode === 'instant') {
@@ -342,9 +342,9 @@ export class MemoryDevnet implements TestDevnet {
 }
 
 /**
- * Resolves when the HTTP clients of this process know that the nodes have closed their connections. The client sockets
- * learn it when the event loop next looks for events of sockets. Until then, `fetch` would send a request on such a
- * connection, and the request would fail.
+ * Resolves when the HTTP clients of this process know that the nodes have closed their connections. A client socket
+ * notices that its connection is closed when the event loop next looks for events of sockets. Before this moment,
+ * `fetch` would send a request on the closed connection, and the request would fail.
  */
 async function closedAtClients(): Promise<void> {
   for (let pass = 0; pass < 3; pass += 1) await setImmediate();

@@ -109,8 +109,8 @@ export interface SentTransaction {
 
 export interface SendOptions {
   /**
-   * Number of the node that gets the transaction first; default 0. In the mining mode `instant`, the number has no effect
-   * while the devnet has no partition, because all nodes then get the transaction at the same time.
+   * Number of the node that gets the transaction first; default 0. In the mining mode `instant`, the number has no
+   * effect while the devnet has no partition, because all nodes then get the transaction at the same time.
    */
   readonly node?: number;
   /**
@@ -171,8 +171,8 @@ export interface TestDevnet {
   snapshot(name: string): Promise<Snapshot>;
   /**
    * Restores all nodes, the chain clock and the mining mode from a snapshot. The devnet keeps the snapshot, and each
-   * node keeps its HTTP port, but the HTTP connections of the earlier state are closed. The settings made with `partition`, `delay`, `loss`, `skew` and `impersonate` stay in
-   * effect.
+   * node keeps its HTTP port, but the HTTP connections of the earlier state are closed. The settings made with
+   * `partition`, `delay`, `loss`, `skew` and `impersonate` stay in effect.
    *
    * @throws an error with the names of all snapshots if no snapshot has this name
    * @throws an error if a node does not return to the state of the snapshot
@@ -206,8 +206,8 @@ export interface TestDevnet {
    */
   fund(address: string, amount: bigint): Promise<SentTransaction>;
   /**
-   * From now on, the nodes accept any signature for the account with this address. The chain must contain the public key
-   * of the account, for example in an earlier transaction of the account. The account must not be a multisignature
+   * From now on, the nodes accept any signature for the account with this address. The chain must contain the public
+   * key of the account, for example in an earlier transaction of the account. The account must not be a multisignature
    * account.
    *
    * @throws an error for an account that does not meet these conditions
@@ -237,7 +237,7 @@ export interface TestDevnet {
    * blocks from `mine`, `fund` or the mining mode `instant`, because the devnet gives these blocks to the nodes
    * directly.
    *
-   * @param nodes numbers of the nodes whose sent and received messages may get lost; default: all nodes
+   * @param nodes numbers of the nodes whose sent and received messages can get lost; default: all nodes
    * @throws an error for an invalid probability, or a node that does not exist
    */
   loss(share: string | number, nodes?: readonly number[]): Promise<void>;
