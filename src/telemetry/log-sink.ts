@@ -59,7 +59,7 @@ export function fileSink(file: string, rotation?: Rotation): LogSink {
       sizeBytes = 0;
       rotateFromBytes = 0;
     } catch {
-      // If the rotation fails, the file may grow beyond `bytesMax`, because a lost line would be worse.
+      // If the rotation fails, the file can grow beyond `bytesMax`. A large file is better than lost lines.
       rotateFromBytes = sizeBytes + bytesMax / RETRIES_PER_FILE;
     }
   };
@@ -128,7 +128,8 @@ export function streamSink(stream: LineStream): LogSink {
       if (!closed) stream.write(lines);
     },
     close() {
-      // The listener for `error` stays on the stream, because the stream may report an error of the last line later.
+      // The listener for `error` stays on the stream, because the stream can still report an error of the last line
+      // later.
       closed = true;
     },
   };

@@ -23,8 +23,8 @@ export interface ObserverOptions {
   /** True for colours in the form `human`; default false. */
   readonly colour?: boolean;
   /**
-   * Destination of the lines. The default is the standard error output, because a command may write its results to the
-   * standard output.
+   * Destination of the lines. The default is the standard error output, because some commands write their results to
+   * the standard output.
    */
   readonly target?:
     | { readonly file: string; readonly rotation?: Rotation }

@@ -6,7 +6,7 @@ import { DECLARATIONS, type MetricDeclaration } from './declarations.ts';
 export type MetricLabels = Readonly<Record<string, string>>;
 
 export interface MetricsOptions {
-  /** The metrics that may be recorded. Default: `DECLARATIONS`, which has all metrics that a node records. */
+  /** The metrics that the registry accepts. Default: `DECLARATIONS`, which has all metrics that a node records. */
   readonly declarations?: Readonly<Record<string, MetricDeclaration>>;
   /**
    * Maximum number of series for each metric name. Peers choose the values of some labels, so the number of different

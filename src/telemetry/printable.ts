@@ -8,7 +8,7 @@ const ITEMS_MAX = 50;
 const TEXT_CHARS_MAX = 2_000;
 const BYTES_SHOWN_MAX = 128;
 /**
- * A secret may be an object that contains further objects. `learn` reads at most this number of objects to find the
+ * A secret can be an object that contains further objects. `learn` reads at most this number of objects to find the
  * texts in one secret.
  */
 const LEARNED_MAX = 200;
@@ -16,7 +16,7 @@ const LEARNED_MAX = 200;
 const SECRET_NAME = /pass_?phrase|password|secret|private_?key|mnemonic/i;
 const HIDDEN = '[hidden]';
 /**
- * Minimum length of a secret that `finished` replaces in texts. A shorter secret may be part of many ordinary words.
+ * Minimum length of a secret that `finished` replaces in texts. A shorter secret could be part of many ordinary words.
  */
 const SECRET_CHARS_MIN = 4;
 
@@ -25,7 +25,7 @@ export type Printable = null | boolean | number | string | readonly Printable[] 
 /**
  * Converts the fields of a log line to JSON values. The value of a member at any depth is a secret if the name of the
  * member matches `SECRET_NAME`. The result shows `[hidden]` instead of a secret. If the same secret is part of another
- * text of the fields, `[hidden]` also replaces the secret in that text, because an error message may quote a secret. A
+ * text of the fields, `[hidden]` also replaces the secret in that text, because an error message can quote a secret. A
  * secret shorter than `SECRET_CHARS_MIN` is not replaced in other texts. Bigints become decimal text, and bytes become
  * hexadecimal text. The function shortens texts, byte arrays and lists that are too long. The result has only the first
  * `ITEMS_MAX` members of an object. An error becomes an object with the members `name`, `message` and `stack`, and with
@@ -34,7 +34,7 @@ export type Printable = null | boolean | number | string | readonly Printable[] 
 export function printableFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, Printable>> {
   const secrets = new Set<string>();
   const shown = membersOf(fields, DEPTH_MAX, secrets);
-  // Longer secrets are replaced first, because a shorter secret may be part of a longer one.
+  // Longer secrets are replaced first, because a shorter secret can be part of a longer secret.
   const sought = [...secrets].sort((a, b) => b.length - a.length);
   return finished(shown, sought) as Readonly<Record<string, Printable>>;
 }
