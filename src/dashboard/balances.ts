@@ -25,7 +25,7 @@ export function balanceSteps(
   let after = BigInt(balance);
   for (const transaction of transactions) {
     const { timestamp, height } = transaction;
-    // Transactions of the genesis block make no step. Their time is the epoch, which may be years before the first
+    // Transactions of the genesis block make no step. Their time is the epoch, which can be years before the first
     // forged block. A step at the epoch would therefore make the other steps too narrow in the chart.
     if (height !== 1 && steps.at(-1)?.timestamp !== timestamp) steps.push({ timestamp, beddows: after });
     after -= effectOn(address, transaction);

@@ -1,6 +1,6 @@
 /**
  * Updates the dashboard's list of the latest blocks, newest first. Blocks come from the event stream and from answers
- * to requests. An answer may be older than an event that arrived before the answer.
+ * to requests. An answer can be older than an event that arrived before the answer.
  */
 
 import type { Block } from './answers.ts';

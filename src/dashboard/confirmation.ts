@@ -15,7 +15,8 @@ export interface Heights {
 
 export function confirmationOf({ height, tip, finalized }: Heights): Confirmation {
   if (height === undefined) return { state: 'in the pool' };
-  // The answer about the tip may be older than the answer about the block. The tip may then be below the block.
+  // The answer about the tip can be older than the answer about the block. In this case, the tip can be below the
+  // block.
   const confirmations = Math.max(1, tip - height + 1);
   return { state: height <= finalized ? 'final' : 'confirmed', confirmations };
 }

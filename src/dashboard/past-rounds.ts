@@ -25,7 +25,7 @@ export interface PastRound {
 }
 
 export interface PastRoundsRequest {
-  /** Blocks in any order; a block may occur twice. */
+  /** Blocks in any order; a block can occur twice. */
   readonly blocks: readonly Block[];
   readonly blockTimeS: number;
   readonly activeDelegates: number;
@@ -49,7 +49,7 @@ export function pastRounds({ blocks, blockTimeS, activeDelegates, forgers }: Pas
     const whole = own.filter((block) => block !== undefined);
     const before = byHeight.get(firstHeight - 1);
     if (whole.length < activeDelegates || (number > 1 && before === undefined)) break;
-    // No delegate forges the genesis block. A network may start long after its epoch, so the slots before the first
+    // No delegate forges the genesis block. A network can start long after its epoch, so the slots before the first
     // forged block belong to no delegate.
     const forged = whole.filter(({ height }) => height > 1);
     const bySlot = new Map(forged.map((block) => [slotOf(block), block]));

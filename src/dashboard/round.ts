@@ -33,7 +33,7 @@ export interface Round {
 }
 
 export interface RoundRequest {
-  /** Blocks of the round, newest first, then the block before the round if it is known. Older blocks may follow. */
+  /** Blocks of the round, newest first, then the block before the round if it is known. Older blocks can follow. */
   readonly blocks: readonly Block[];
   /** All forgers of the present round in any order. */
   readonly forgers: readonly Forger[];
@@ -66,7 +66,7 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
   const byPlace = new Map(forgers.map((forger) => [forger.nextSlot % activeDelegates, forger]));
   const before = blocks.find(({ height }) => height === firstHeight - 1 && height > 1);
   const known = [...bySlot.keys()];
-  // A network may start long after its epoch. Slots before the first forged block of the network belong to no delegate.
+  // A network can start long after its epoch. Slots before the first forged block of the network belong to no delegate.
   const firstSlot = before === undefined ? Math.min(currentSlot, ...known) : slotOf(before) + 1;
   const slots: RoundSlot[] = [];
   for (let slot = Math.max(firstSlot, currentSlot - 2 * activeDelegates); slot <= currentSlot; slot += 1) {

@@ -15,7 +15,7 @@ export interface Sample {
 
 /**
  * Smallest lag that counts as behind, in blocks. Nodes report their heights at slightly different times, so a node with
- * the newest block may seem to be a block or two behind.
+ * the newest block can seem to be one or two blocks behind.
  */
 export const BEHIND_BLOCKS_MIN = 3;
 

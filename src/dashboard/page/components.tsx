@@ -187,7 +187,7 @@ export interface Column<Row> {
   readonly isWide?: true;
   /** True for a column that is shown only on a phone. */
   readonly isNarrow?: true;
-  /** True if the text of the cells may wrap to several lines. */
+  /** True if the text of the cells is allowed to wrap to several lines. */
   readonly isText?: true;
   /** True for a column of names. Long names are cut off on a phone. */
   readonly isName?: true;

@@ -12,7 +12,7 @@ import type { Sorting } from './components.tsx';
 export interface Field {
   readonly name: string;
   readonly title: string;
-  /** Values and titles. */
+  /** The entries of the list. Each entry has a value and the title that the list shows for this value. */
   readonly options?: readonly (readonly [string, string])[];
   readonly example?: string;
   /** True for a field with a short text, such as an amount. */

@@ -124,7 +124,7 @@ export function useRequest<Data>(request: ListRequest, version: string | number 
 let waitingParts = 0;
 
 /**
- * Returns true while any component waits for the first answer to its request. The page may grow when the answer
+ * Returns true while any component waits for the first answer to its request. The page can grow when the answer
  * arrives.
  */
 export function isWaiting(): boolean {

@@ -26,7 +26,7 @@ export interface NodeRow {
   readonly port: number;
   /**
    * Last status of the node that the row shows. The row of the dashboard's own node keeps the last status if that node
-   * does not answer. In the row of any other node, `status` is then undefined.
+   * does not answer. If any other node does not answer, `status` in its row is undefined.
    */
   readonly status: Status | undefined;
   /** Percentage of peers that have the tip of the node, from `smoothedPercent`; undefined without a status. */
@@ -207,10 +207,10 @@ export class Live {
       ]);
       if (this.#events?.readyState === EventSource.OPEN) this.#set({ connection: 'live' });
     } catch (error) {
-      // A node that hangs keeps the event stream open, so `Live` notices only by a failed request that the node hangs.
-      // If the node has reading processes (`http.processes`), these processes answer 503 while the node hangs. Without
-      // reading processes, no answer comes. A refusal with another status shows that the node responds, so `connection`
-      // does not become `lost`.
+      // A node that hangs keeps the event stream open. `Live` therefore learns only from a failed request that the node
+      // hangs. If the node has reading processes (`http.processes`), these processes answer 503 while the node hangs.
+      // Without reading processes, no answer comes. A refusal with another status shows that the node responds, so
+      // `connection` does not become `lost`.
       if (error instanceof AskFailed && LOST_STATUSES.has(error.status)) this.#set({ connection: 'lost' });
     } finally {
       this.#isPolling = false;

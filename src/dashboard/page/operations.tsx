@@ -16,8 +16,8 @@ export interface PartProps {
 }
 
 /**
- * Time limit of an operation, in milliseconds. A restart and the mining of many blocks may take longer, but after 15 s
- * the node answers that the devnet still works on the operation.
+ * Time limit of an operation, in milliseconds. A restart or the mining of many blocks can take longer. In this case,
+ * the node answers after 15 s that the devnet still works on the operation.
  */
 const OPERATION_MS_MAX = 18_000;
 

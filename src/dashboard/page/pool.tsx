@@ -128,7 +128,7 @@ function SignerList({ title, members }: { title: string; members: Signers['membe
 
 /**
  * Requests all queues, and lists their transactions. The queue `ready` comes first, and `received` comes last. A
- * transaction that changes its queue between two requests may be in two answers, but is listed only once.
+ * transaction that changes its queue between two requests can be in two answers, but is listed only once.
  */
 async function waitingNow(): Promise<Answer<readonly Waiting[]>> {
   const queues = await Promise.all(

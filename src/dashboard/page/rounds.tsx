@@ -128,8 +128,8 @@ function sentenceOf({ slot, block, forger }: PastSlot, nameOf: StripProps['nameO
 
 /**
  * Requests the last ended rounds. The blocks of a round show the owner of a missed slot only if the owner forged a
- * block of the round. The function requests the other owners from the node. The node may deny access to this browser;
- * these owners then stay unknown.
+ * block of the round. The function requests the other owners from the node. If the node denies access to this browser,
+ * these owners stay unknown.
  */
 async function lastRounds(
   height: number,

@@ -24,7 +24,7 @@ const SETTLED_MS = 1000;
  * Time in milliseconds. If the page is too short for the scroll position, `scrollWhenThere` gives up on two conditions:
  * the length of the page has not changed for this time, and no component waits for the first answer to its request. The
  * time is longer than `SETTLED_MS`: the dashboard repeats a failed request when the next block arrives, and the answer
- * may make the page long enough.
+ * can make the page long enough.
  */
 const SHORT_MS_MAX = 10_000;
 const NOTE_MS = 150;

@@ -1,6 +1,6 @@
 /**
  * The search field. While the user types, the field suggests blocks, transactions, accounts, delegates and views of the
- * dashboard that the text may name. Enter opens the suggestion that the user chose with the arrow keys. If the user has
+ * dashboard that the text can name. Enter opens the suggestion that the user chose with the arrow keys. If the user has
  * chosen no suggestion, Enter opens the first of these things that the field finds for the text.
  */
 
@@ -159,8 +159,8 @@ async function listed(sought: Sought): Promise<readonly Suggestion[]> {
 
 /**
  * Suggests delegates. One request asks the node for the delegate whose name is exactly `name`, because the node's
- * answer to a search for `name` may list this delegate after many others. This delegate comes first. Then come names
- * that begin with `name`, and then other names that contain `name`.
+ * answer to a search for `name` can list this delegate after many others. In the result, this delegate comes first.
+ * Then come the delegates whose names begin with `name`, and then other delegates whose names contain `name`.
  */
 async function delegatesNamed(name: string): Promise<readonly Suggestion[]> {
   const asked = encodeURIComponent(name);
