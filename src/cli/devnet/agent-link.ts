@@ -41,7 +41,7 @@ interface Waiting {
 
 /**
  * Time limit of an answer, in milliseconds. A node that applies a full block cannot answer for up to a tenth of a
- * second. On an overloaded machine, this delay may be much longer.
+ * second. On an overloaded machine, this delay can be much longer.
  */
 const ANSWER_MS_MAX = 15_000;
 

@@ -21,7 +21,7 @@ export const BLOCK_TIMES_TEXT = `an integer from 2 to ${BLOCK_TIME_S_MAX}, or a 
 
 /**
  * True for a block time that a devnet can have: from 0.2 to 3600 seconds. Times of two seconds or more must be whole
- * seconds. Shorter times may have one or two decimals.
+ * seconds. Shorter times can have one or two decimals.
  */
 export function isBlockTime(seconds: number): boolean {
   if (!(seconds >= BLOCK_TIME_S_MIN && seconds <= BLOCK_TIME_S_MAX)) return false;

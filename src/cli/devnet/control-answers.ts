@@ -1,5 +1,6 @@
 /**
- * Checks the shapes of the answers of a devnet's supervisor, because another program may have taken the control port.
+ * Checks the shapes of the answers of a devnet's supervisor, because another program can have the control port after
+ * the devnet has ended.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';

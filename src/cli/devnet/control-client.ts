@@ -5,7 +5,7 @@ import { notRunning, readControlFile } from './control-file.ts';
 import { DEVNET_HOST } from './plan.ts';
 
 /**
- * Time limit of an answer, in milliseconds. The time limit is long, because one request may mine thousands of blocks.
+ * Time limit of an answer, in milliseconds. The time limit is long, because one request can mine thousands of blocks.
  */
 const ANSWER_MS_MAX = 600_000;
 

@@ -24,7 +24,7 @@ export interface DevnetAccountsParts {
   readonly timekeeper: Timekeeper;
   /**
    * Known accounts: the accounts in `accounts.json` of the network folder, with their passphrases. Without this member,
-   * `known` reads this file. Pass this member if the network folder may no longer exist.
+   * `known` reads this file. Pass this member if it is possible that the network folder no longer exists.
    */
   readonly accounts?: readonly KnownAccount[];
   /**
@@ -60,7 +60,7 @@ export interface Transfer {
   readonly address: string;
   /** Beddows. */
   readonly amount: string;
-  /** Text that the transfer contains as its data; may be empty. */
+  /** Text that the transfer contains as its data. An empty text is allowed. */
   readonly data: string;
 }
 
@@ -143,8 +143,9 @@ export class DevnetAccounts {
       text,
     );
     const { timekeeper } = this.#parts;
-    // In the queue of the timekeeper, no slot is mined meanwhile. During the mining, the clocks of the nodes stand still,
-    // and a node could refuse the transaction because its timestamp is in the future.
+    // The request runs in the queue of the timekeeper, so no slot is mined during the request. While a slot is mined,
+    // the clocks of the nodes stand still, and a node could refuse the transaction because its timestamp is in the
+    // future.
     await timekeeper.exclusively(() => timekeeper.ask({ op: 'transaction', transaction: json }));
     return { id };
   }
@@ -206,7 +207,7 @@ export class DevnetAccounts {
   }
 
   /**
-   * Makes a transfer that is not in the chain yet. The chain may contain an equal transfer with the same timestamp from
+   * Makes a transfer that is not in the chain yet. The chain can contain an equal transfer with the same timestamp from
    * an earlier run of the devnet, or from another program. In this case, the function tries again with an earlier
    * timestamp.
    */

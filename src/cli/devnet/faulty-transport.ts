@@ -1,5 +1,5 @@
 /**
- * The transport of a devnet node whose links may be cut, slow or lossy. Only the agent of a devnet node
+ * The transport of a devnet node whose links can be cut, slow or lossy. Only the agent of a devnet node
  * (`node-agent.ts`) creates this transport. `bloomery start` does not even load this file.
  *
  * Both nodes of a link get the faults of the link (`set`). The sender applies the faults to each message and each
@@ -83,13 +83,14 @@ export class FaultyTransport implements Transport {
   }
 
   /**
-   * Replaces the faults. The old faults may have dropped the latest information that a peer sent about itself. If the
-   * link to this peer is now neither cut nor lossy, the engine receives this information after the delay of the link.
+   * Replaces the faults. It is possible that the old faults dropped the latest information that a peer sent about
+   * itself. If the link to this peer is now neither cut nor lossy, the engine receives this information after the delay
+   * of the link.
    */
   set(links: NodeFaults['links']): void {
     this.#faults = byPort(links);
     for (const [peerId, line] of this.#lines) {
-      // If a link has faults now, answers to open requests may be lost, so these requests need a time limit.
+      // If a link has faults now, answers to open requests can be lost, so these requests need a time limit.
       if (this.#faultsOf(peerId) !== NONE) for (const pending of line.asked) pending.limit();
       if (line.latest !== line.delivered && this.#faultsOf(peerId).loss === 0) this.#deliver(peerId, line);
     }
@@ -100,7 +101,7 @@ export class FaultyTransport implements Transport {
     return this.#options.over.start({
       answer: (peerId, request) => handlers.answer(peerId, request),
       message: (peerId, message) => {
-        // A peer that does not know yet that the link is cut may still send messages. The transport of this node drops
+        // A peer that does not know yet that the link is cut can still send messages. The transport of this node drops
         // these messages.
         if (!this.#faultsOf(peerId).isCut) handlers.message(peerId, message);
       },

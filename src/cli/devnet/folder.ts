@@ -104,7 +104,7 @@ export function checkDevnetFolder(directory: string, nodes: number, network: Net
 export function lockDevnetFolder(directory: string): ProcessLock {
   const isNew = !existsSync(directory);
   makeFolder(directory);
-  // The mode of an existing folder is not changed, because its owner may have set the mode.
+  // The mode of an existing folder is not changed, because its owner has perhaps chosen this mode.
   if (isNew) chmodSync(directory, OWNER_ALONE);
   try {
     return takeLock(directory, LOCK_NAME);

@@ -23,8 +23,9 @@ export const NODE_INDEX_MAX = 99;
 export type AgentRequest =
   /**
    * Sets the chain clock. If `isHeld` is true, the node forges only on the request `forge`. If `isBrief` is true, the
-   * devnet stops the clock only during an operation, for example while it mines a slot. A transaction of a client may
-   * then have a later time than the stopped clock, so the node checks the transaction again when the clock moves.
+   * devnet stops the clock only during an operation, for example while it mines a slot. While the clock is stopped, a
+   * transaction of a client can have a later time than the clock. The node therefore checks such a transaction again
+   * when the clock moves.
    */
   | { readonly op: 'set'; readonly setting: ClockSetting; readonly isHeld: boolean; readonly isBrief?: true }
   | { readonly op: 'state' }
@@ -114,8 +115,8 @@ export type AgentEvent =
   /** The node has started. */
   | { readonly event: 'ready'; readonly state: AgentState }
   /**
-   * A transaction in the pool has passed verification. At this time, signatures of members of a multisignature group
-   * may be missing. In this case, the node sends the event again when the transaction has enough signatures.
+   * A transaction in the pool has passed verification. If signatures of members of a multisignature group are still
+   * missing at this time, the node sends the event again when the transaction has enough signatures.
    */
   | { readonly event: 'transaction'; readonly id: string; readonly transaction: JsonObject }
   /**

@@ -24,7 +24,7 @@ export interface NetworkChoice {
 export interface ChosenNetwork {
   readonly network: Network;
   /**
-   * True when the folder of the network may disappear while the devnet exists. For example, `dispose` removes the
+   * True when the folder of the network can disappear while the devnet exists. For example, `dispose` removes the
    * folder of a network with fewer delegates. If the value is true, the devnet must use a copy of the folder.
    */
   readonly isTemporary: boolean;

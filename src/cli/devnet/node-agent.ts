@@ -68,7 +68,10 @@ export class NodeAgent implements NodeControl {
   #parts: ControlledParts | undefined;
   #isChainChecked: boolean;
   #isStoppedBriefly = false;
-  /** Resolves at the next change of the clock; created for the first caller of `clockMoved` that waits for it. */
+  /**
+   * Promise that resolves at the next change of the clock. The first call of `clockMoved` before this change creates
+   * it.
+   */
   #nextMove: { readonly moved: Promise<void>; readonly resolve: () => void } | undefined;
 
   constructor(options: AgentOptions) {
@@ -180,7 +183,8 @@ export class NodeAgent implements NodeControl {
         const { chain, importer } = this.#engine;
         for (const json of request.blocks) {
           const block = chain.rules.codec.blockFromJson(json);
-          // A block that is not above the tip is skipped, because the node may have received it from a peer meanwhile.
+          // A block that is not above the tip is skipped: the node has possibly received this block from a peer
+          // already.
           if (block.height > chain.tip.header.height) await importer.import(block);
         }
         break;
@@ -197,7 +201,7 @@ export class NodeAgent implements NodeControl {
         return { ...this.state(), isConfirmed };
       }
       case 'impersonate':
-        // Marks the store, because its chain may get signatures that are not valid. If the node is not built yet,
+        // Marks the store, because its chain can get signatures that are not valid. If the node is not built yet,
         // `built` marks the store later.
         if (this.#parts !== undefined) markUnsigned(this.#parts.store);
         this.#impersonation.add(request.publicKeys);
@@ -241,7 +245,7 @@ export class NodeAgent implements NodeControl {
     const { pool, chain } = this.#engine;
     const { id, signatures } = chain.rules.codec.transactionFromJson(json);
     const before = pool.get(id);
-    // The pool may already contain an old copy of the transaction. The new copy then replaces the old copy only if two
+    // If the pool already contains an old copy of the transaction, the new copy replaces the old copy only if two
     // conditions hold: the old copy lacks signatures of members of a multisignature account, and the new copy has more
     // signatures.
     if (before !== undefined && !(pool.lacksSignatures(id) && signatures.length > before.signatures.length)) return;

@@ -29,7 +29,7 @@ export interface OperationParts {
   readonly resumed: (node: SupervisedNode) => void;
   /** Starts the shutdown of the devnet, and returns before the devnet has ended. */
   readonly stop: () => void;
-  /** Called after each successful operation that may have moved the chain clock of the devnet. */
+  /** Called after each successful operation that can move the chain clock of the devnet. */
   readonly clockMoved: () => void;
 }
 

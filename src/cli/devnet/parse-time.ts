@@ -25,7 +25,7 @@ const LATEST_MS = Date.UTC(2150, 0, 1);
  * example `90s`, `15m`, `1h`, `2d`, `3w` or `1y`; a year has 365 days), or a date in UTC (for example `2027-01-01` or
  * `2027-01-01T12:00:00Z`).
  *
- * A date may be before `nowMs`: the function does not refuse such a date.
+ * The function also accepts a date before `nowMs`.
  *
  * @throws ProtocolError `USAGE` for any other text, and for times beyond the year 2149
  */

@@ -110,7 +110,7 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
 /**
  * Forging options for nodes of a forked devnet. The agent of such a node enables forging. The nodes store no watermarks
  * (copies of the newest signed headers outside the data folder), because a node of the original network on this machine
- * may already have watermarks for the same delegates.
+ * possibly has watermarks for the same delegates already.
  */
 const FORK_FORGING = { riskDoubleForging: true, watermarkFolder: 'none' };
 

@@ -25,7 +25,7 @@ export const RESTART_DELAY_MS = 1000;
  */
 export const STABLE_MS = 60_000;
 /**
- * Number of ends in a row after which the supervisor does not restart a node. The first of these ends may be the end of
+ * Number of ends in a row after which the supervisor does not restart a node. The first of these ends can be the end of
  * a stable node. Before each further end, the node ran for less than `STABLE_MS`.
  */
 export const ENDS_IN_A_ROW_MAX = 5;

@@ -79,8 +79,8 @@ type AskedOperation = Extract<AgentEvent, { readonly event: 'operation' }>;
 const TOKEN_BYTES = 32;
 
 /**
- * Runs a devnet and its control port until the devnet ends. This function returns and throws like `runDevnet`. It
- * throws a system error, in addition, if the program cannot open the control port or write the control file.
+ * Runs a devnet and its control port until the devnet ends. This function returns and throws like `runDevnet`. It also
+ * throws a system error if the program cannot open the control port or write the control file.
  */
 export async function runSession(options: SessionOptions): Promise<DevnetResult | undefined> {
   const { directory, network, screen, stop } = options;
@@ -126,7 +126,7 @@ class Session {
   /** Operations by name; empty until the method `operations` is called. */
   #operations: ReadonlyMap<string, ControlOperation> = new Map();
   /**
-   * Numbers of the nodes in `options.nodes` that have not been ready yet; undefined once all of them have been ready.
+   * Numbers of the nodes in `options.nodes` that have not been ready yet; undefined after all of them have been ready.
    */
   #missing: Set<number> | undefined;
   /** Adds one node after another, so that two nodes cannot get the same number. */
@@ -269,8 +269,8 @@ class Session {
     if (this.#missing.size > 0) return;
     this.#missing = undefined;
     const { screen, stop } = this.#options;
-    // Users may have set faults, such as a delay, while nodes were starting. All nodes get these faults before `begin`
-    // allows them to forge.
+    // It is possible that users set faults, such as a delay, while nodes were starting. All nodes get these faults
+    // before `begin` allows the nodes to forge.
     this.#faults
       .sendFaults()
       .then(() => this.#timekeeper.begin())

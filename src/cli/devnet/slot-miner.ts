@@ -67,12 +67,12 @@ export class SlotMiner {
       // still. If the clocks ran, the slot could end before its owner forges, and the slot would stay empty.
       await nodes.askAll({ op: 'set', setting: { kind: 'frozen', atMs }, isHeld: true, isBrief: true });
       const answers = await nodes.answers(nodes.all(), { op: 'forge' });
-      // If the clocks or the chains of the nodes differ, several nodes may forge at the same time.
+      // If the clocks or the chains of the nodes differ, several nodes can forge at the same time.
       const forgers = answers.flatMap(({ link, state: { forged }, state: after }) =>
         forged === undefined ? [] : [{ link, forged, after }],
       );
       if (forgers.length === 0) emptySlots += 1;
-      // The clock of a node may be ahead of the devnet's clock. The block of this node may then belong to a slot after
+      // If the clock of a node is ahead of the devnet's clock, the block of this node can belong to a slot after
       // `slot`. If the devnet's clock has reached this later slot, the later slot counts as tried.
       this.#triedSlot = Math.max(this.#triedSlot, this.#filledBy(forgers.map(({ after }) => after)));
       for (const { link, forged, after } of forgers) {
@@ -86,7 +86,7 @@ export class SlotMiner {
 
   /**
    * Returns the newest slot among the tips of the nodes, but ignores tips in future slots. Returns -1 if all tips are
-   * in future slots, or if `states` is empty. A node whose clock is ahead may have a tip in a future slot. If such a
+   * in future slots, or if `states` is empty. A node whose clock is ahead can have a tip in a future slot. If such a
    * tip counted, the miner would skip all slots between the devnet's time and this tip.
    */
   #filledBy(states: readonly AgentState[]): number {

@@ -54,7 +54,7 @@ const SNAPSHOTS_FOLDER = 'snapshots';
 const OWNER_ALONE = 0o700;
 const RECORD_FILE = 'snapshot.json';
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
-/** The number of snapshots is limited, because each snapshot may take as much space as the chains of all nodes. */
+/** The number of snapshots is limited, because each snapshot can take as much space as the chains of all nodes. */
 const SNAPSHOTS_MAX = 100;
 
 export class Snapshots {
@@ -155,7 +155,7 @@ export class Snapshots {
           running.map(({ link, kept }) => link.ask({ op: 'open', transactions: readPool(kept) })),
         );
       } catch (error) {
-        // After an error, the nodes in some of the running processes may still be closed. Therefore, all running
+        // After an error, the nodes in some of the running processes are possibly still closed. Therefore, all running
         // processes are restarted.
         await Promise.all(nodes.filter(({ process }) => process !== undefined).map((node) => node.restart()));
         throw error;
@@ -174,7 +174,7 @@ export class Snapshots {
    * states: its process answers, or its process has ended and the supervisor does not restart it.
    *
    * @throws ProtocolError `DEVNET_NODE_PAUSED` for a node that is paused, does not answer, or waits for its restart,
-   *   because the present or the next process of this node may write to the files
+   *   because the present or the next process of this node can write to the files
    */
   #stoppedNodes(): readonly SupervisedNode[] {
     const nodes = this.#parts.nodes();

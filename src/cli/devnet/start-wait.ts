@@ -32,9 +32,9 @@ const WAIT_MS_MAX = 60_000;
 const POLL_MS = 50;
 
 /**
- * Makes the operations in `WAITING` wait until the devnet has begun. Until then, the devnet's clock may be behind the
- * newest block, so the operations cannot use this clock. For example, an earlier run may have mined ahead of the
- * machine's clock, and then ended without writing its clock setting to the devnet's folder.
+ * Makes the operations in `WAITING` wait until the devnet has begun. Until then, the devnet's clock can be behind the
+ * newest block, so the operations cannot use this clock. This is the case, for example, if an earlier run mined ahead
+ * of the machine's clock, and then ended before it wrote its clock setting to the devnet's folder.
  *
  * If the devnet has not begun after `waitMsMax`, the operations throw ProtocolError `DEVNET_STARTING`. Its message
  * names the nodes that have not been ready yet.
@@ -45,8 +45,8 @@ export function afterStart(
 ): ReadonlyMap<string, ControlOperation> {
   const waiting = (operation: ControlOperation): ControlOperation => {
     return async (parameters) => {
-      // With the parameter `node`, `resume` lets a paused node continue. This does not use the clock of the devnet, so
-      // the operation need not wait.
+      // With the parameter `node`, `resume` lets a paused node continue. For this, `resume` does not use the clock of
+      // the devnet, so the operation need not wait.
       if (parameters['node'] === undefined) await whenBegun(start);
       return operation(parameters);
     };

@@ -77,8 +77,8 @@ function accountLines(network: Network, httpPort: number): readonly string[] {
   try {
     accounts = readAccounts(network.directory);
   } catch {
-    // The user may have created the network, and its folder may then lack a file with passphrases. Without this file,
-    // the banner shows no accounts.
+    // If the user has created the network, its folder can lack a file with passphrases. Without this file, the banner
+    // shows no accounts.
     return [];
   }
   const node = httpPort === HTTP_PORT ? '' : ` --node http://${DEVNET_HOST}:${httpPort}`;

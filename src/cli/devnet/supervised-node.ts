@@ -53,7 +53,10 @@ export class SupervisedNode {
     return this.#state.kind === 'running' ? this.#state.process : undefined;
   }
 
-  /** True while `kill` or `restart` waits for the end of a process, which may still write to the files of the node. */
+  /**
+   * True while `kill` or `restart` waits for the end of a process. This process can still write to the files of the
+   * node.
+   */
   get isEnding(): boolean {
     return this.#ending !== undefined;
   }
@@ -74,8 +77,8 @@ export class SupervisedNode {
    * `restart` is called.
    */
   async kill(): Promise<void> {
-    // Kills `#ending` without waiting in the queue. In the queue, the kill would wait for an earlier `restart`, which
-    // may wait for a process that does not stop.
+    // Kills `#ending` without waiting in the queue. In the queue, the kill would wait for an earlier `restart`, and
+    // this `restart` can wait for a process that does not stop.
     this.#killsWaiting += 1;
     this.#ending?.kill();
     await this.#queue.run(() => {
@@ -156,7 +159,7 @@ export class SupervisedNode {
       return `${name} is started again`;
     }
     const end = await this.end();
-    // During the `await`, the user may have killed or restarted the node.
+    // It is possible that the user killed or restarted the node during the `await`.
     if (state.kind !== 'running' || end === undefined || this.#state !== state) return undefined;
     this.#isPaused = false;
     const decision = this.#policy.ended(end, nowMs - state.startedMs);

@@ -25,9 +25,12 @@ export interface DevnetRun {
   readonly stop: AbortSignal;
   /** The run ends when all nodes have the same block at this height. If undefined, the run has no end height. */
   readonly untilHeight?: number;
-  /** Called once, when all nodes answer. The result contains their blocks at the lowest tip height of the nodes. */
+  /**
+   * Called once, when all nodes answer. The result contains the block that each node has at the lowest tip height of
+   * all nodes.
+   */
   readonly onReady?: (result: DevnetResult) => void;
-  /** Receives the list of the started nodes. The caller may add further nodes to this list later. */
+  /** Receives the list of the started nodes. The caller can add further nodes to this list later. */
   readonly attach?: (nodes: SupervisedNode[]) => void;
   /** Called when the run ends, before the supervisor stops the nodes. From then on, the caller must add no node. */
   readonly onEnding?: () => void;

@@ -209,7 +209,7 @@ export class Timekeeper {
         return undefined;
       });
       if (height !== undefined) return { height };
-      // The node with the greatest height may have dropped the transaction. This request makes the node accept the
+      // The node with the greatest height has possibly dropped the transaction. This request makes the node accept the
       // transaction again, or throws the reason of the refusal.
       await this.ask({ op: 'transaction', transaction });
       this.#relay.keep([{ transaction, at: undefined }]);
@@ -262,8 +262,8 @@ export class Timekeeper {
 
   /**
    * Sets the clock of a node that has just started or continues after a pause, and sends the missing blocks to the
-   * node. The relay may keep transactions that no running node could include before. In this case, the devnet then
-   * mines blocks, if the mode is `instant`.
+   * node. The devnet then mines blocks if two conditions hold: the mode is `instant`, and the relay keeps transactions
+   * that no running node could include before.
    */
   welcome(link: AgentLink): Promise<void> {
     return this.#queue.run(async () => {
@@ -311,7 +311,7 @@ export class Timekeeper {
     });
   }
 
-  /** Runs work in the serial queue. Nodes that forge without a request may still forge meanwhile. */
+  /** Runs work in the serial queue. During the work, nodes that forge without a request can still forge. */
   exclusively<T>(work: () => Promise<T>): Promise<T> {
     return this.#queue.run(work);
   }

@@ -1,6 +1,6 @@
 /**
  * Relays transactions between the nodes of a devnet. When one node has accepted a transaction, the relay sends the
- * transaction to all nodes that this node reaches, because the next slot may belong to a delegate of any node.
+ * transaction to all nodes that this node reaches, because the next slot can belong to a delegate of any node.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';

@@ -30,7 +30,7 @@ export async function waitForAgent(supervised: SupervisedNode, timeoutMs = AGENT
       const { reason } = await process.ended;
       throw new ProtocolError('DEVNET_NODE_ENDED', { index }, `node ${index} ended: ${reason}: its log is ${logFile}`);
     }
-    // After a pause, `isUsable` may still be true from the time before the pause. Therefore the node must also answer a
+    // After a pause, `isUsable` can still be true from the time before the pause. Therefore the node must also answer a
     // request.
     if (link.isUsable && (await answers(link, endMs - performance.now()))) return;
     if (performance.now() >= endMs) {

@@ -39,7 +39,7 @@ export interface ForkFacts {
 
 export interface ForkRequest {
   readonly source: ForkSource;
-  /** The network that the devnet runs. Its network identifier may differ from that of the source. */
+  /** The network that the devnet runs. Its network identifier can differ from the network identifier of the source. */
   readonly network: Network;
   /** Data folder of each node. The index in this list is the number of the node. */
   readonly dataDirectories: readonly string[];

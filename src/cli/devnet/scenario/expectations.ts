@@ -188,8 +188,8 @@ async function sameBlock(nodes: readonly Watched[], isSame: boolean): Promise<Di
   const height = Math.min(...heights.flatMap(({ value }) => value ?? []));
   const blocks = await Promise.all(nodes.map((node) => answerOf(node, () => node.client.blockId(height))));
   const ids = new Set(blocks.map(({ value }) => value));
-  // A node that is reverting blocks may have no block at `height`. In this case, the condition is false for both values
-  // of `isSame`.
+  // It is possible that a node has no block at `height` while the node reverts blocks. In this case, the condition is
+  // false for both values of `isSame`.
   if (!ids.has(undefined) && (ids.size === 1) === isSame) return undefined;
   const found = blocks.map(({ name, value }) => `${name}: ${value ?? 'none'}`).join(', ');
   return { expected, found: `at height ${height} ${found}` };

@@ -29,7 +29,7 @@ export class LogCodes {
         const length = readSync(descriptor, bytes, 0, bytes.length, state.offset);
         if (length === 0) break;
         state.offset += length;
-        // Each byte is read as one character, because a chunk may end inside a UTF-8 character. Codes are ASCII, so
+        // Each byte is read as one character, because a chunk can end inside a UTF-8 character. Codes are ASCII, so
         // they stay intact.
         const lines = (state.rest + bytes.toString('latin1', 0, length)).split('\n');
         state.rest = lines.pop() ?? '';

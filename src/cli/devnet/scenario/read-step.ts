@@ -10,7 +10,7 @@ import { WITHIN_MS, type Step, type StepWork } from './scenario.ts';
 import { ACCOUNT_NAME, checkedNodes, lskIn, nodeIn, nodesIn, accountIn } from './values.ts';
 
 /**
- * Maximum duration, in milliseconds, that a scenario may give in a step `wait` or in the key `within` of a step. A
+ * Maximum duration, in milliseconds, that a scenario can give in a step `wait` or in the key `within` of a step. A
  * longer duration probably has a wrong unit.
  */
 const WAIT_MS_MAX = 3_600_000;
@@ -82,7 +82,7 @@ const NAMES = [...Object.keys(ACTIONS), 'expect'];
  */
 export function readStep(yaml: YamlValue, nodes: number): Step {
   if (!yaml.isMap) {
-    // A step may be a plain text, such as `freeze`, if its action has no value.
+    // A step can be a plain text, such as `freeze`, if its action has no value.
     const name = yaml.text('a step');
     const read = ACTIONS[name];
     if (read === undefined) throw yaml.unknown('a step', name, NAMES);
