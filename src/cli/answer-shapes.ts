@@ -1,6 +1,6 @@
 /**
  * Functions that check the shape (the members and their types) of the JSON answers of nodes. `NodeAsker.ask` checks
- * each answer, because the user may have given the address of a program that is not a node.
+ * each answer, because the address from the user can belong to a program that is not a node.
  */
 
 /** Returns the fault of a value, for example `.height must be a string`; undefined for a valid value. */
@@ -122,8 +122,8 @@ const roundLength = that('a whole number from 1 to 101', (value) => isUint32(val
 export const slotConstants = members({ epoch: moment, blockTime });
 
 /**
- * Shapes of answers, by path without the prefix `/api/`. A shape may omit a member that only some commands need, or
- * declare the member as optional. A command that needs such a member passes a second shape to `NodeAsker.ask`.
+ * Shapes of answers, by path without the prefix `/api/`. Some shapes omit a member that only some commands need, or
+ * declare this member as optional. A command that needs such a member passes a second shape to `NodeAsker.ask`.
  */
 const ENDPOINTS: Readonly<Record<string, Shape>> = {
   'node/status': members({
@@ -228,7 +228,7 @@ export const NODE_PROTOCOL = members({ protocolVersion: text });
 
 /**
  * Returns the shape of the answer for a path. The answer for a queue of the transaction pool (`node/transactions/...`)
- * must be a list. For any other path that is not in `ENDPOINTS`, the answer may have any shape.
+ * must be a list. For any other path that is not in `ENDPOINTS`, the answer can have any shape.
  *
  * @param path path below `/api/`, with or without a query string
  */

@@ -18,7 +18,7 @@ import { usageError } from './error-lines.ts';
 import { printable } from './printable.ts';
 
 export interface NodeAsker {
-  /** Address of the node, without `/api`, and without the user and the password that the given address may contain. */
+  /** Address of the node, without `/api`, and without the user and the password that the given address can contain. */
   readonly base: string;
   /**
    * @param path path without the prefix `/api/`
@@ -50,7 +50,7 @@ export interface NodeAsker {
 interface Answer {
   readonly data?: unknown;
   /**
-   * Text of the member `message` of an error answer. A long text is shortened, because the sender may be a program that
+   * Text of the member `message` of an error answer. A long text is shortened, because the sender can be a program that
    * is not a node.
    */
   readonly message?: string;
@@ -71,7 +71,7 @@ interface Exchange {
 const ADDRESS = /^([a-z]+:\/\/)?(?:(.*)@)?([^@]*)$/is;
 /**
  * Matches an address without scheme. The address begins with an IPv6 address in brackets, an IPv4 address, `localhost`
- * or a name with a dot. A port and a path may follow.
+ * or a name with a dot. A port and a path can follow.
  */
 const BARE_ADDRESS = /^(\[[0-9a-fA-F:.]+\]|localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)(:[0-9]{1,5})?(\/\S*)?$/;
 /**
@@ -141,8 +141,8 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
       });
     try {
       const answer = await once().catch((error: unknown) => {
-        // `fetch` may have sent the request over an idle connection that the node closed just before the request
-        // arrived. A GET request changes nothing, so `exchange` sends it again.
+        // It is possible that `fetch` sent the request over an idle connection that the node closed just before the
+        // request arrived. A GET request changes nothing, so `exchange` sends it again.
         if (init.method !== undefined || !isConnectionLost(error)) throw error;
         return once();
       });
@@ -177,9 +177,9 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   function unexpected(path: string, response: Response, { message, code, reasons }: Answer): ProtocolError {
     const { status } = response;
     const refusal = [message ?? `status ${status}`, ...reasons].map((text) => text.replace(/\.$/, '')).join(': ');
-    // An answer with a message and reasons comes from a node that this machine may query. The same is true of an answer
-    // with a message and a status of at least 500. Any other answer may come from a program that is not a node, or from
-    // a node that refuses this machine. In this case, the error ends with a question to the user.
+    // Two kinds of answers come from a node that allows requests of this machine: an answer with a message and reasons,
+    // and an answer with a message and a status of at least 500. Any other answer can come from a program that is not a
+    // node, or from a node that refuses this machine. For such an answer, the error ends with a question to the user.
     const isOfNode = message !== undefined && (status >= 500 || reasons.length > 0);
     const doubt = isOfNode ? '' : '; is it a node that lets this machine ask?';
     const text =
@@ -227,7 +227,8 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
     },
     async send<T>(method: 'POST' | 'PUT', path: string, body: unknown) {
       const headers = { 'content-type': 'application/json' };
-      // `fetch` refuses redirects, because the body may contain a password, which must not reach another server.
+      // `fetch` refuses redirects, because the body can contain a password, and this password must not reach another
+      // server.
       const init: RequestInit = { method, headers, body: JSON.stringify(body), redirect: 'error' };
       const { response, answer } = await exchange(path, init, Math.max(timeoutMs, SEND_TIMEOUT_MS));
       if (response.ok && answer.data !== undefined) return answer.data as T;
@@ -276,7 +277,10 @@ function answerIn(json: string): Answer {
   };
 }
 
-/** Returns the message of an entry of `errors`, with the message of the first error inside this entry; or no text. */
+/**
+ * Returns the message of an entry of `errors`, and the message of the first error inside this entry. A message that is
+ * missing or empty is left out.
+ */
 function reasonIn(error: unknown): string {
   const { message, errors } = (error ?? {}) as { readonly message?: unknown; readonly errors?: unknown };
   const inner = Array.isArray(errors) ? (errors[0] as { readonly message?: unknown } | null)?.message : undefined;

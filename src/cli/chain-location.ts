@@ -45,7 +45,8 @@ export function locationOfNetwork(flags: LocationFlags & { readonly network: str
   const network = loadNetwork(findNetworkDirectory(flags.network, home));
   const folder = dataFolderOf(flags.dataDir, home);
   const dataDirectory = join(folder, network.name);
-  // Otherwise a command would begin a second chain, or a second signing record, inside the data folder of the first.
+  // Without this check, a command would begin a second chain or a second signing record inside the data folder of the
+  // first chain.
   if (!existsSync(dataDirectory) && (holdsChain(folder) || existsSync(journalFileOf(folder))))
     throw usageError(`--data-dir ${folder} is itself the data folder of a chain: name its parent folder`);
   return { network, dataDirectory, onBackfill };

@@ -62,8 +62,8 @@ export function addHelpCommand(program: Command): void {
 /**
  * Switches off the error output of Commander, which has several lines. `main` prints each error in one line instead. To
  * the message of each error, `quiet` adds the call that shows the help, for example `bloomery start --help`. With
- * `quiet`, an option belongs to the command that precedes it on the command line. Otherwise, a parent command would
- * take the options of its subcommand.
+ * `quiet`, an option belongs to the command that precedes it on the command line. Without `quiet`, a parent command
+ * would take the options of its subcommand.
  */
 export function quiet(program: Command): Command {
   return program

@@ -11,7 +11,7 @@ export interface KnownValues {
 }
 
 /**
- * A command, and the words that may follow it. The path of `bloomery devnet accounts` is `/devnet/accounts`. The path
+ * A command, and the words that can follow it. The path of `bloomery devnet accounts` is `/devnet/accounts`. The path
  * of `bloomery` itself is empty.
  */
 interface CommandPosition {
@@ -23,7 +23,7 @@ interface CommandPosition {
 interface Entry {
   readonly name: string;
   readonly description: string;
-  /** Known values of an option; absent if no value is known. The option may also accept other values. */
+  /** Known values of an option; absent if no value is known. Some options also accept other values. */
   readonly values?: readonly string[];
 }
 

@@ -15,7 +15,7 @@ export interface SlotConstants extends RoundConstants {
   readonly blockTime: number;
 }
 
-/** Number of delegates, and so of blocks, in a round. */
+/** Number of delegates in a round. A round has the same number of blocks. */
 export function activeDelegatesOf({ activeDelegates = ACTIVE_DELEGATES }: RoundConstants): number {
   return activeDelegates;
 }

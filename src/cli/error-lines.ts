@@ -55,14 +55,15 @@ export function errorLineOf(error: unknown): ErrorLine {
  */
 function shownCode(error: unknown): string | undefined {
   if (error instanceof CommanderError || !(error instanceof Error) || !('code' in error)) return undefined;
-  // A reading process of the node answered, and `NODE_SILENT` says that the process of the node did not.
+  // A reading process of the node answered with the reason `NODE_SILENT`: the process of the node did not answer the
+  // reading process.
   if (error instanceof ProtocolError && error.data['reason'] === 'NODE_SILENT') return 'NODE_SILENT';
   const { code } = error;
   return typeof code === 'string' && CODE.test(code) && code !== 'USAGE' ? code : undefined;
 }
 
 /**
- * Form of a code. `shownCode` checks the form, because the code may come from another program, for example from the
+ * Form of a code. `shownCode` checks the form, because the code can come from another program, for example from the
  * program at the control port of a devnet.
  */
 const CODE = /^[A-Z][A-Z0-9_]{1,59}$/;
@@ -131,7 +132,7 @@ const STORE_DAMAGED =
   'download the chain again; check the health of its disk first';
 
 /**
- * Last part of the remedies for errors that name a path. The path may come from any option or argument, for example
+ * Last part of the remedies for errors that name a path. The path can come from any option or argument, for example
  * from the folder of a sink (`bloomery sink`). Therefore the text says that `--data-dir` is only for the data of a
  * node.
  */

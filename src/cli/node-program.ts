@@ -28,8 +28,8 @@ export interface NodeProgram {
   readonly onProgress: () => void;
   /**
    * Waits for the start of the node. Before the node has started, the watchdog checks only the memory and the heap of
-   * the process. Once the node has started, the watchdog also ends the process if the main thread is blocked, or spends
-   * most of its time on garbage collection.
+   * the process. After the node has started, the watchdog also ends the process if the main thread is blocked, or
+   * spends most of its time on garbage collection.
    *
    * @returns undefined if a stop request came before the node had started; the node is then closed already. If the
    *   start and the closing take longer than `STOP_MS_MAX` after the request, the process ends with `EXIT.failed`

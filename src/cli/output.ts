@@ -24,7 +24,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /**
  * Prints one line. Unsafe characters (`printable.ts`), such as control characters and line breaks, are replaced by `?`,
- * because parts of the line may come from untrusted sources.
+ * because parts of the line can come from untrusted sources.
  *
  * @throws ProtocolError `OUTPUT_UNWRITABLE`, like all functions of this file that print to the standard output
  */

@@ -22,7 +22,7 @@ export async function passphraseOf(
   if (found !== undefined) return found.passphrase;
   if (anyPassphrase || (await isOfBip39(from))) return from;
   const wayOut = 'a passphrase that is not one of BIP-39 is accepted with { anyPassphrase: true }';
-  // The error does not repeat a text of several words, because the text may be a secret with a misspelt word.
+  // The error does not repeat a text of several words, because the text can be a secret with a misspelt word.
   if (/\s/.test(from)) {
     throw new Error(`the sender is neither the name of an account nor a passphrase of BIP-39: ${wayOut}`);
   }

@@ -1,6 +1,6 @@
 /**
  * Makes the source of answers for commands that query a chain. The source is a running node (`ask-node.ts`), or the
- * data folder of a node that may be stopped or running.
+ * data folder of a stopped or running node.
  */
 
 import { createAnswers } from '../../http/answers.ts';
@@ -22,14 +22,14 @@ import { withDamageReport } from '../damage-report.ts';
 export type Source = Pick<NodeAsker, 'base' | 'ask'>;
 
 /**
- * HTTP statuses of answers for a path that the server does not serve. For example, a proxy may send a web page (200),
+ * HTTP statuses of answers for a path that the server does not serve. For example, a proxy can send a web page (200),
  * or refuse the request (403).
  */
 const UNKNOWN_PATH_STATUSES: ReadonlySet<unknown> = new Set([200, 403, 404]);
 
 /**
  * Calls `work` with the source that the flags name. With `--data-dir` or `--network`, the source is a read-only view of
- * the chain on the disk; otherwise it is a node.
+ * the chain on the disk. Without both flags, the source is a node.
  *
  * @throws ProtocolError in the same cases as `nodeAsker` for a node, and in the same cases as `withStoppedNode` for a
  *   chain on the disk; errors of `work`

@@ -70,8 +70,8 @@ async function poolStateOf(id: string, source: Source): Promise<PoolStateName | 
 }
 
 /**
- * Returns the multisignature group that must sign: the group that the transaction registers, or else the group of the
- * sender, if any.
+ * Returns the multisignature group that must sign. If the transaction registers a group, this group must sign. For any
+ * other transaction, the group of the sender must sign, if the sender has a group.
  */
 async function groupOf({ payload, senderId }: Transaction, source: Source): Promise<Group | undefined> {
   if (payload.kind === 'multisignature') {

@@ -11,7 +11,7 @@ const FROM_FIRST = POOL_STATES.toReversed();
  */
 export const SEARCH_ORDER: readonly PoolStateName[] = [...FROM_FIRST, ...FROM_FIRST];
 
-/** Text for each queue, which says what its transactions wait for. */
+/** For each queue, a text that says what the transactions in this queue wait for. */
 export const WAITS_FOR: Readonly<Record<PoolStateName, string>> = {
   ready: 'for a block',
   verified: 'for a block',

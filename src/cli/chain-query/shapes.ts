@@ -40,13 +40,16 @@ export interface TransactionJson {
 export interface DelegateJson {
   readonly username: string;
   /**
-   * Null for a delegate of generation 2 before the end of the round in which the delegate registered. A lisk-sdk node of
-   * generation 3 sends no rank.
+   * Null for a delegate of generation 2 before the end of the round in which the delegate registered. A lisk-sdk node
+   * of generation 3 sends no rank.
    */
   readonly rank?: number | null;
-  /** Weight of the votes in beddows, as nodes of generation 2 name it. A Bloomery node sends both names. */
+  /**
+   * Weight of the votes in beddows, under the name that nodes of generation 2 use. A Bloomery node sends the weight
+   * under both names, `vote` and `voteWeight`.
+   */
   readonly vote?: string;
-  /** The name of `vote` in generation 3. */
+  /** The same weight as `vote`, under the name that nodes of generation 3 use. */
   readonly voteWeight?: string;
   readonly producedBlocks: number;
   readonly missedBlocks: number;
@@ -146,8 +149,8 @@ export const ACCOUNTS = listOf(
 );
 
 /**
- * The key of a member may have capital letters. The shape is strict otherwise, because a command decodes such keys to
- * check signatures.
+ * The key of a member can have capital letters. In all other respects, the shape is strict, because a command decodes
+ * such keys to check signatures.
  */
 const memberKey: Shape = matching(/^[0-9a-f]{64}$/i, 'a public key');
 export const GROUPS = listOf(members({ min: uint32, members: listOf(members({ address, publicKey: memberKey })) }));

@@ -54,7 +54,7 @@ async function showBlock(source: Source, which: string, flags: QueryFlags): Prom
 }
 
 /**
- * Finds a block by `latest`, height or id. For a number that may be a height or an id, the function first searches for
+ * Finds a block by `latest`, height or id. For a number that can be a height or an id, the function first searches for
  * a block with this height, and then for a block with this id.
  */
 async function findBlock(source: Source, which: string): Promise<BlockJson> {

@@ -30,7 +30,8 @@ export function configShow(flags: ConfigShowFlags): void {
   const rows = options.map(({ named, value, origin }) => {
     const unit = named.option.unit === undefined ? '' : ` ${named.option.unit}`;
     const { defaultText, secret } = named.option;
-    // Without a value, such an option has a default that depends on the machine.
+    // An option with `defaultText` has an empty value if its default depends on the machine. For such an option, the
+    // output shows `defaultText`.
     const shown =
       value === '' && defaultText !== undefined && secret !== true ? defaultText : textOf(masked(named, value));
     return [named.path, `${shown}${unit}`, originOf(named, origin)] as const;

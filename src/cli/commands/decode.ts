@@ -63,8 +63,8 @@ function decodedBytes(bytes: Buffer, network: SigningNetwork | undefined): reado
   if (header !== undefined) return [decodedHeader(header)];
   const signer = signerFor(generationOfType(bytes[0]), network);
   const found = signer.fromBytes(bytes).map((transaction) => decodedTransaction(transaction, signer, network));
-  // `fromBytes` can find two transactions for the same bytes. The right transaction is the one whose signature is
-  // valid. If each signature is false or was not checked, the function returns all transactions that it found.
+  // `fromBytes` can find two transactions for the same bytes. Only the right transaction has a valid signature. If no
+  // transaction has a signature that was checked and is valid, the function returns all transactions that it found.
   const signed = found.filter(({ isSigned }) => isSigned === true);
   return signed.length > 0 ? signed : found;
 }

@@ -18,7 +18,10 @@ export async function delegates(flags: ListFlags): Promise<void> {
   else printLines(tableLines(COLUMNS, all));
 }
 
-/** A lisk-sdk node of generation 3 has no ranks, and refuses to sort by them. It sorts by votes if no order is given. */
+/**
+ * A lisk-sdk node of generation 3 has no ranks, and refuses to sort by them. Such a node sorts by votes if no order is
+ * given.
+ */
 async function byRank(source: Source, page: string): Promise<readonly DelegateJson[]> {
   try {
     return await source.ask(`delegates?sort=rank:asc&${page}`, DELEGATES);

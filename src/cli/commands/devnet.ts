@@ -61,7 +61,7 @@ async function chooseFork(flags: DevnetFlags, path: string): Promise<Choice & { 
   const blockTiming = blockTimingOfFork(flags.blockTime, flags.mine, source.network.params.blockTimeS);
   if (flags.newNetworkId !== true) {
     // `isTemporary` makes the devnet copy the network folder of the forked chain. The copy is necessary, because the
-    // user may remove or change the original folder while the devnet exists.
+    // user can remove or change the original folder while the devnet exists.
     return { source, blockTiming, chosen: { network: source.network, isTemporary: true, dispose: () => undefined } };
   }
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-network-'));
@@ -135,7 +135,7 @@ async function run(flags: DevnetFlags, { chosen, blockTiming, source }: Choice):
   }
 }
 
-/** Refuses a source in the folder of the devnet, because the command may remove files from this folder. */
+/** Refuses a source in the folder of the devnet, because the command can remove files from this folder. */
 function refuseSourceInside(directory: string, { path, chain }: ForkSource): void {
   const place = chain.kind === 'folder' ? chain.dataDirectory : chain.file;
   const folder = existsSync(directory) ? realpathSync(directory) : directory;
@@ -157,8 +157,8 @@ async function forkInto(
   const dataDirectories = nodes.map((node) => join(node.directory, network.name));
   try {
     const { prepareFork } = await import('../devnet/fork/prepare.ts');
-    // The folder has no record of a complete copy. An earlier run may have left an incomplete copy, so the devnet first
-    // removes the files of earlier runs.
+    // The folder has no record of a complete copy. An earlier run has possibly left an incomplete copy, so the devnet
+    // first removes the files of earlier runs.
     wipeDevnetFolder(directory);
     const facts = await prepareFork({ source, network, dataDirectories });
     writeForkFacts(directory, facts);

@@ -23,14 +23,14 @@ const BYTES_MAX = 16 * 1024 * 1024;
 
 /**
  * Exports the signing record of a node. Without `--keep`, the function also records in the journal that the node must
- * not sign any more. At no time is there a record that is not marked as a copy while this node can still sign: another
- * node that imported such a record would sign at once.
+ * not sign any more. As long as this node can still sign, the exported record is marked as a copy. Another node that
+ * imported a record without this mark would sign at once.
  *
  * @throws ProtocolError `USAGE` if there is no journal, if the journal has no delegate, or if `--json` is given without
  *   a file; `JOURNAL_IN_USE` while the node runs; `JOURNAL_UNREADABLE`; `JOURNAL_WRITE_FAILED` if the end of signing
- *   cannot be recorded, and `SIGNING_RECORD_EXISTS`, which both leave no record; `SIGNING_RECORD_UNWRITABLE` if the
- *   record goes to a file; `OUTPUT_UNWRITABLE` if it goes to the standard output; errors of `locationOfNetwork` and
- *   `loadConfig`
+ *   cannot be recorded, and `SIGNING_RECORD_EXISTS` if the file exists already (after these two errors, nothing was
+ *   exported); `SIGNING_RECORD_UNWRITABLE` if the record cannot be written to a file; `OUTPUT_UNWRITABLE` if the record
+ *   cannot be written to the standard output; errors of `locationOfNetwork` and `loadConfig`
  */
 export function forgingExport(file: string, flags: ForgingExportFlags): void {
   if (file === '-' && flags.json === true)
@@ -71,8 +71,8 @@ function endingText(ended: number, count: number): string {
 }
 
 /**
- * Prints the record after the end of signing. If the output fails, the signing stays ended: a reader may have received
- * enough of the record to import it.
+ * Prints the record after the end of signing. If the output fails, the node still does not sign any more: the program
+ * that reads the output has possibly received enough of the record to import it.
  *
  * @throws ProtocolError as described at `forgingExport`
  */
@@ -89,15 +89,16 @@ function printRecord(record: SigningRecord, endSigning: () => void, isKept: bool
 /**
  * Imports a signing record. After the first import of a record that is not a copy, this node need not wait longer
  * before it signs than the exporting node would have waited. The first import marks the file of the record as a copy,
- * unless this process cannot write to the file. The first import also stores, on this machine, the path of the data
- * folder into which it imported the record. After the import of a copy, or after a repeated import, the node waits
- * before it signs, to make sure that no other node signs. A repeated import changes nothing in the journal if three
- * conditions hold: the file is not marked as a copy, the data folder is the same as at the first import, and the record
- * would add nothing to the journal in this folder (`knowsAllOf`).
+ * if this process can write to the file. The first import also stores, on this machine, the path of the data folder
+ * into which it imported the record. After the import of a copy, or after a repeated import, the node waits before it
+ * signs, to make sure that no other node signs. A repeated import changes nothing in the journal if three conditions
+ * hold: the file is not marked as a copy, the data folder is the same as at the first import, and the record would add
+ * nothing to the journal in this folder (`knowsAllOf`).
  *
  * @throws ProtocolError `SIGNING_RECORD_UNREADABLE`, `SIGNING_RECORD_INVALID`, `SIGNING_RECORD_OTHER`,
  *   `JOURNAL_UNREADABLE`, `JOURNAL_IN_USE` while the node runs, or errors of `locationOfNetwork` and `loadConfig`;
- *   after these errors nothing was changed. `JOURNAL_WRITE_FAILED`; after this error, the record may count as a copy
+ *   after these errors nothing was changed. `JOURNAL_WRITE_FAILED`; after this error, it is possible that the record
+ *   counts as a copy
  */
 export function forgingImport(file: string, flags: ForgingImportFlags): void {
   const { network, dataDirectory } = locationOfNetwork(flags);

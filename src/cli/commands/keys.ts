@@ -103,8 +103,8 @@ function linesOf({ publicKey, address }: ReturnType<typeof identityOf>): readonl
 }
 
 /**
- * Writes a file that only its owner can read. An existing file is never replaced, because it may be the only copy of a
- * passphrase.
+ * Writes a file that only its owner can read. An existing file is never replaced, because this file can be the only
+ * copy of a passphrase.
  */
 function writeSecretFile(file: string, passphrase: string): void {
   try {

@@ -19,10 +19,10 @@ import { printJson, printLine, report } from '../output.ts';
  *
  * @param idOrFile id of a transaction in the node's pool, or a file with the transaction; `-` is the standard input
  * @throws TransactionRejected or ProtocolError like `TransactionSigner.read` for an invalid transaction
- * @throws ProtocolError `USAGE` if the file contains no transaction or several, and if `idOrFile` is an id and
- *   `--offline` is set
- * @throws ProtocolError `TRANSACTION_UNKNOWN` if the id is in no block, and in none of the queues `pending`, `ready` and
- *   `verified` of the pool
+ * @throws ProtocolError `USAGE` if the file does not contain exactly one transaction. Also `USAGE` if `idOrFile` is an
+ *   id and `--offline` is set
+ * @throws ProtocolError `TRANSACTION_UNKNOWN` if the id is in no block, and in none of the queues `pending`, `ready`
+ *   and `verified` of the pool
  * @throws ProtocolError in the same cases as `walletNetwork`, `documentsIn`, `readPassphrase`, `askFirst`,
  *   `NodeAsker.ask`, `submitSignature` and `heightOfTransaction`
  */

@@ -28,7 +28,8 @@ export function networkImport(flags: NetworkImportFlags): void {
     throw usageError(`--name ${name} belongs to a network of the package: choose another`);
   }
   const out = flags.out === undefined ? homeNetworkDirectory(name, home) : resolve(flags.out);
-  // Only a network folder may be replaced, because a mistyped `--out` may be the path of a folder with other files.
+  // The command replaces only a network folder, because a mistyped `--out` can be the path of a folder with other
+  // files.
   const isNetwork = existsSync(join(out, NETWORK_FILE));
   if (!isNetwork || flags.force !== true) {
     checkEmpty(out, isNetwork ? 'replace it with --force' : 'choose another folder with --out');

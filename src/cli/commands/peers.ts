@@ -46,7 +46,7 @@ function verdictText({ verdict, direction, since, until, code, reason }: PeerVer
     case 'known':
       return 'known';
     default:
-      // A newer node may know further verdicts.
+      // A newer node can send a verdict that this program does not know.
       return `${String(verdict)}${why}`;
   }
 }

@@ -28,7 +28,7 @@ export async function query(sql: string, { from, format, engine: engineFolder, j
   if (json !== true) refuseBinary(format, sql);
   const folder = resolve(from);
   await readManifest(folder);
-  // An empty `BLOOMERY_CHDB` counts as unset, because a script may copy the value of an unset variable.
+  // An empty `BLOOMERY_CHDB` counts as unset, because a script can copy the value of an unset variable.
   const engine = embeddedEngine(engineFolder ?? (process.env[ENGINE_VARIABLE] || undefined));
   try {
     // JSON output has 64-bit integers as text, because most JSON parsers would round 64-bit numbers.
@@ -62,7 +62,7 @@ function refuseBinary(format: string | undefined, sql: string): void {
 }
 
 /**
- * Returns the members that `--json` prints. The answer to a query that contains the clause FORMAT may lack these
+ * Returns the members that `--json` prints. The answer to a query that contains the clause FORMAT can lack these
  * members.
  */
 function jsonIn(answer: string): object {

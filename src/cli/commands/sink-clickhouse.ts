@@ -23,8 +23,8 @@ const PASSWORD_VARIABLE = 'BLOOMERY_CLICKHOUSE_PASSWORD';
 
 /**
  * Reads the password from the file of `--password-file` or from the environment variable
- * `BLOOMERY_CLICKHOUSE_PASSWORD`. If neither is given, the function returns undefined: the URL may contain the
- * password, or the server may need none.
+ * `BLOOMERY_CLICKHOUSE_PASSWORD`. If neither the file nor the variable is given, the function returns undefined: the
+ * URL can contain the password, and some servers need no password.
  */
 async function passwordOf({ url, passwordFile: file }: ClickHouseFlags): Promise<string | undefined> {
   if (hasPassword(url)) {

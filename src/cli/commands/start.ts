@@ -29,8 +29,9 @@ import { systemdNotifier } from '../systemd.ts';
 
 /**
  * @throws ProtocolError for an invalid network folder, `--data-dir`, configuration, webhook secret, TLS key or
- *   certificate, or forging passphrase, and for a port in use (after each of these errors, the node has written
- *   nothing); if the node cannot start; if damage of the store ends the node
+ *   certificate, or forging passphrase, and for a port in use. When one of these errors occurs, the node has written
+ *   nothing
+ * @throws ProtocolError if the node cannot start, or if damage of the store ends the node
  */
 export async function start(flags: StartFlags): Promise<void> {
   const home = bloomeryHome(process.env);
@@ -77,8 +78,8 @@ export async function start(flags: StartFlags): Promise<void> {
 
 /**
  * @param directory folder of the chain store
- * @throws ProtocolError `STORE_IN_USE` if a port is in use and another process uses the store. This process is usually a
- *   node that also has the port, so another port alone would not help
+ * @throws ProtocolError `STORE_IN_USE` if a port is in use and another process uses the store. This process is usually
+ *   a node that also has the port, so another port alone would not help
  * @throws ProtocolError in the same cases as `checkPortsFree`
  */
 async function checkPorts(config: Config, directory: string): Promise<void> {

@@ -51,7 +51,7 @@ async function findTransaction(
     );
     if (waiting !== undefined) return { transaction: waiting, state };
   }
-  // A block may have taken the transaction out of the pool during the search.
+  // During the search, a block possibly took the transaction out of the pool.
   const includedSince = await findConfirmed(source, id);
   if (includedSince !== undefined) return { transaction: includedSince, state: 'confirmed' };
   throw new ProtocolError('TRANSACTION_UNKNOWN', { id }, `${source.base} knows no transaction ${id}`);

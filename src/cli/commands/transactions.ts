@@ -16,7 +16,8 @@ import { misspeltBy, readPassphrase } from '../wallet/secrets.ts';
 import { makeTransaction } from '../wallet/send.ts';
 
 /**
- * @throws ProtocolError `USAGE` for a malformed address or amount, or a text that is too long; errors of `makeTransaction`
+ * @throws ProtocolError `USAGE` for a malformed address or amount, or a text that is too long; errors of
+ *   `makeTransaction`
  */
 export async function transfer(address: string, amountText: string, flags: TransferFlags): Promise<void> {
   const fault = addressFault(address);
@@ -96,7 +97,7 @@ export async function multisigRegister(flags: MultisigRegisterFlags): Promise<vo
 
 /**
  * Returns the public key of the delegate with the given name. If the argument is a public key, the function returns it
- * unchanged. A public key has 64 digits and a name has at most 20 characters, so the two cannot be confused.
+ * unchanged. A public key has 64 digits and a name has at most 20 characters, so no name looks like a public key.
  */
 async function keyOf(nameOrKey: string, { node }: WalletNetwork): Promise<string> {
   if (isCanonicalHex(nameOrKey, 32)) return nameOrKey;

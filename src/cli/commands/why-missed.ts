@@ -17,9 +17,9 @@ export interface MissedSlot {
    */
   readonly delegate: string | undefined;
   /**
-   * Present only if two conditions hold: the node's chain ends before the slot, and a new round can have begun between the
-   * tip and the slot. In this case, `delegate` may be wrong, because it comes from the forging order for the next block after the
-   * tip. The height of this block is `orderOfHeight`.
+   * Present only if two conditions hold: the node's chain ends before the slot, and it is possible that a new round
+   * began between the tip and the slot. In this case, `delegate` can be wrong, because it comes from the forging order
+   * for the next block after the tip. The height of this block is `orderOfHeight`.
    */
   readonly orderOfHeight?: number;
   /** True when the delegate is configured on the queried node. */
@@ -38,7 +38,7 @@ interface Fact {
 
 /** The answer of `node/slots`: what the node recorded about slots and about its own forging. */
 interface Report {
-  /** Time since which the records are complete; ISO 8601. */
+  /** Time from which on the records are complete; ISO 8601. */
   readonly since: string;
   readonly slots: readonly { readonly slot: number; readonly facts: readonly Fact[]; readonly forger?: SlotForger }[];
   readonly switches: readonly { readonly time: string; readonly delegate: string; readonly on: boolean }[];
@@ -58,7 +58,7 @@ interface Report {
   readonly looks?: readonly { readonly fromSlot: number; readonly toSlot: number }[];
   /**
    * Ranges of slots during which the tip of the queried node stayed at the height `height - 1`. By the last slot of
-   * such a range, other nodes may have begun a later round, which has another forging order.
+   * such a range, other nodes have possibly begun a later round, and this round has another forging order.
    */
   readonly oldOrders?: readonly { readonly fromSlot: number; readonly toSlot: number; readonly height: number }[];
 }
@@ -145,7 +145,7 @@ async function slotsBefore(
   if (height < 2) throw usageError('the genesis block has no forger: give a height above 1');
   const [own, before] = await Promise.all([headerAt(height, ask), headerAt(height - 1, ask)]);
   const slotOf = ({ timestamp }: Header): number => Math.floor(timestamp / blockTimeS);
-  // The slots between the genesis block and the first forged block are not missed slots, because a network may start
+  // The slots between the genesis block and the first forged block are not missed slots, because a network can start
   // long after the time of its genesis block.
   const first = height === 2 ? slotOf(own) : slotOf(before) + 1;
   const slots = Array.from({ length: Math.min(slotOf(own) - first, slotsMax) }, (_, index) => slotOf(own) - 1 - index);
@@ -185,9 +185,9 @@ interface Gap {
 
 /**
  * Returns the reason why the slot has no block. If the node has recorded facts about the slot itself, the reason
- * consists of these facts. Otherwise the reason follows from what the node knows about the forger of the slot, about
- * the state of the node in the slot, and about the chain of the node. The function ignores all other events near the
- * time of the slot, because they may be unrelated.
+ * consists of these facts. If there are no such facts, the reason follows from what the node knows about the forger of
+ * the slot, about the state of the node in the slot, and about the chain of the node. The function ignores all other
+ * events near the time of the slot, because they are perhaps unrelated to the slot.
  */
 function reasonOf(gap: Gap): string {
   const { slot, startMs, forger, isOwn, tipHeight, report } = gap;

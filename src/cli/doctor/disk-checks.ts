@@ -24,8 +24,8 @@ export interface DiskRequest {
   readonly config?: string;
   readonly environment: NodeJS.ProcessEnv;
   /**
-   * True when a program answers at the address of the node. Ports in use are then not a fault, because the node may use
-   * them.
+   * True when a program answers at the address of the node. In this case, ports in use are not a fault, because it is
+   * possible that the node uses them.
    */
   readonly isAnswering: boolean;
   /**
@@ -86,8 +86,8 @@ export async function checkDisk(request: DiskRequest): Promise<DiskReport> {
 /**
  * Returns the location of the chain to check. If the request does not determine a chain, returns undefined, and in most
  * cases adds a finding with the reason. One case gets no finding: the request names neither a network nor a data
- * folder, and the default folder contains either no chain or several chains. In this case, the user may want to check
- * only the answers of a node.
+ * folder, and the default folder contains either no chain or several chains. In this case, the user perhaps wants to
+ * check only the answers of a node.
  *
  * @throws ProtocolError `USAGE` if the request names a data folder but no network, and the folder does not contain
  *   exactly one chain

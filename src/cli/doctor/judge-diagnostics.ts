@@ -10,7 +10,7 @@ import type { NodeAnswers } from './node-answers.ts';
 
 /**
  * Length of the period that most checks examine, in milliseconds. Older diagnostics do not count. Some faults need
- * `TIMES_MIN` diagnostics in this period, because a single diagnostic of such a fault may be chance.
+ * `TIMES_MIN` diagnostics in this period, because a single diagnostic of such a fault can be chance.
  */
 const RECENT_MS = 15 * 60_000;
 const TIMES_MIN = 3;
@@ -27,8 +27,8 @@ const TIMES_MIN_PER_DELEGATE = 2;
  */
 const UNSEEN: ReadonlySet<string> = new Set(['FORGING_SLOT_SLEPT', 'FORGING_SLOT_SKIPPED']);
 /**
- * Codes of diagnostics about a delegate for which this node does not sign yet, because another node may sign for the
- * delegate.
+ * Codes of diagnostics about a delegate for which this node does not sign yet, because it is possible that another node
+ * signs for the delegate.
  */
 export const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);
 /** Codes of the sync diagnostics that report the progress of a download, not a failure. */
@@ -86,7 +86,7 @@ export function judgeDiagnostics(seen: NodeAnswers): readonly Finding[] {
   );
   const height = samples.at(-1)?.height ?? 0;
   const refused = of((diagnostic) => isRefusedBlock(diagnostic) && isInTheWay(diagnostic, { height, downloaded }));
-  // The node marks a refusal with `isByClock` if the reason may be that the clock of this machine is behind.
+  // The node marks a refusal with `isByClock` if one possible reason is that the clock of this machine is behind.
   const byClock = refused.filter(({ fields }) => fields['isByClock'] === true);
   addFinding('BLOCKS_OF_FUTURE', byClock, TIMES_MIN);
   addFinding(
@@ -98,8 +98,9 @@ export function judgeDiagnostics(seen: NodeAnswers): readonly Finding[] {
 }
 
 /**
- * Diagnostics with the code `begun` that are newer than the latest one with the code `ended`, newest first. Their age
- * is not limited by `RECENT_MS`, because a condition may last for days, and a node may report the condition only once.
+ * Diagnostics with the code `begun` that are newer than the latest diagnostic with the code `ended`, newest first.
+ * Their age is not limited by `RECENT_MS`: a condition can last for days, and it is possible that a node reports the
+ * condition only once.
  */
 function unresolved(diagnostics: readonly DiagnosticState[], begun: string, ended: string): readonly DiagnosticState[] {
   const end = diagnostics.find(({ code }) => code === ended)?.number ?? 0;
@@ -128,7 +129,10 @@ export function judgeAlerts({ samples, diagnostics }: NodeAnswers): readonly Fin
   });
 }
 
-/** True when a diagnostic shows that a download brought blocks. Earlier failures of downloads then did no harm. */
+/**
+ * True when a diagnostic shows that a download brought blocks. If such a diagnostic exists, earlier failures of
+ * downloads did no harm.
+ */
 function isDownloaded({ module, code, fields }: DiagnosticState): boolean {
   return module === 'sync' && code === 'SYNC_ENDED' && Number(fields['blocks']) > 0;
 }
@@ -145,8 +149,8 @@ function isRefusedBlock({ module, code }: DiagnosticState): boolean {
 }
 
 /**
- * True when a refused block may prevent the node from applying further blocks. A block refused while the node downloads
- * blocks does no harm if a later download added blocks to the chain. `downloaded` is the `number` of the latest
+ * True when a refused block can prevent the node from applying further blocks. A block that the node refused during a
+ * download does no harm if a later download added blocks to the chain. `downloaded` is the `number` of the latest
  * diagnostic of such a download; 0 if there is none. A refusal outside a download does no harm if the block is not
  * higher than the tip: the node does not need this block, and any peer can invent such a block.
  */
@@ -191,7 +195,7 @@ function isWriteFailure({ code, fields }: DiagnosticState): boolean {
 
 /**
  * True when writes have succeeded since the write failure that the diagnostic reports. A node logs `FORGING_PAUSED`
- * only at the end of the delegate's slot, so a failure before the recovery may be logged up to one slot after the
+ * only at the end of the delegate's slot, so a failure before the recovery can be logged up to one slot after the
  * recovery.
  *
  * @param again latest diagnostic that reports successful writes; undefined if there is none

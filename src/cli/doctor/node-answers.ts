@@ -30,7 +30,7 @@ interface StatusSample extends NodeState {
 export interface NodeAnswers {
   readonly constants: Constants;
   /**
-   * Several answers of `node/status`, oldest first. Some values, such as `consensus`, may be low for a moment. The
+   * Several answers of `node/status`, oldest first. Some values, such as `consensus`, can be low for a moment. The
    * doctor reports a fault only if such a value is wrong in all answers.
    */
   readonly samples: readonly StatusSample[];
@@ -52,13 +52,16 @@ export interface NodeAnswers {
 const SAMPLES = 3;
 /**
  * Maximum number of reads of the status. After the first `SAMPLES` reads, the doctor continues to read as long as each
- * answer shows a low `consensus`, a lag, or both (`isOddForNow`). A low `consensus` or a lag is a fault only if it lasts.
- * For example, `consensus` (the percentage of peers with the tip of the node) is low while peers have not announced a new
- * block yet.
+ * answer shows a low `consensus`, a lag, or both (`isOddForNow`). A low `consensus` or a lag is a fault only if it
+ * lasts. For example, `consensus` (the percentage of peers with the tip of the node) is low while peers have not
+ * announced a new block yet.
  */
 const SAMPLES_MAX = 9;
 const SAMPLE_AGAIN_MS = 700;
-/** Maximum number of blocks by which a node may be below the most frequent height of its peers. */
+/**
+ * If a node stays more than this number of blocks below the most frequent height of its peers, the doctor reports a
+ * fault.
+ */
 export const LAG_BLOCKS_MAX = 2;
 /** If fewer than this percentage of the peers have the same tip as the node, the doctor reports a fault. */
 export const CONSENSUS_MIN = 51;
@@ -103,7 +106,7 @@ async function isMiningOnRequest(ask: NodeAsker['ask']): Promise<boolean> {
     const { mode, clock } = await ask<{ readonly mode?: unknown; readonly clock?: unknown }>('devnet');
     return mode === 'instant' || mode === 'on-demand' || clock === 'frozen';
   } catch (error) {
-    // The supervisor of the devnet gives this answer. The supervisor may be silent while the node answers.
+    // The supervisor of the devnet gives this answer. The supervisor can be silent although the node answers.
     if (error instanceof ProtocolError) return false;
     throw error;
   }

@@ -15,7 +15,9 @@ export interface NodeReport {
   readonly isAnswering: boolean;
   /** If the node does not answer, the reason, for example a refused connection. */
   readonly whyUnanswered?: string;
-  /** True if the time limit passed without an answer. A program may then run at the address. */
+  /**
+   * True if the time limit passed without an answer. In this case, it is possible that a program runs at the address.
+   */
   readonly isLate?: boolean;
   /** Nethash of the node's network, if the node reported it. */
   readonly nethash?: string;
@@ -23,9 +25,9 @@ export interface NodeReport {
 }
 
 /**
- * Maximum number of rounds by which the finalized height may be below the tip. If the distance is larger, the doctor
- * reports `FINALITY_LAGS`. If all delegates forge, a block becomes final after about two rounds at most. With few
- * delegates, a round has few blocks, so the maximum distance is at least `UNFINAL_BLOCKS_MIN` blocks.
+ * Maximum distance, in rounds, between the finalized height and the tip. If the distance is larger, the doctor reports
+ * `FINALITY_LAGS`. If all delegates forge, a block becomes final after about two rounds at most. With few delegates, a
+ * round has few blocks, so the maximum distance is at least `UNFINAL_BLOCKS_MIN` blocks.
  */
 const UNFINAL_ROUNDS_MAX = 4;
 const UNFINAL_BLOCKS_MIN = 20;
@@ -56,7 +58,7 @@ const CONSEQUENCES: Partial<Record<FaultCode, readonly FaultCode[]>> = {
   WRITES_FAIL: UNWRITTEN,
   BLOCKS_REFUSED: ['CONSENSUS_LOW', 'SYNC_FAILS'],
   NODE_LAGS: ['CONSENSUS_LOW'],
-  // A busy or sleeping machine answers its peers too late, so the peers may close their connections.
+  // A busy or sleeping machine answers its peers too late, so it is possible that the peers close their connections.
   MACHINE_TOO_SLOW: ['NODE_LAGS', 'CONSENSUS_LOW', 'SYNC_FAILS'],
   PEERS_OF_OTHER_NETWORK: ['NO_PEERS'],
   NO_PEERS: ['NETWORK_STANDS_STILL'],
@@ -94,10 +96,10 @@ function faultOfAnswer({ code, data }: ProtocolError): FaultCode {
 }
 
 /**
- * Returns what shows that a node of an earlier build of Bloomery, or of lisk-sdk, answers; undefined if nothing shows
- * this. All these nodes serve `/api/node/constants`, and only nodes of later builds send `blockTime`.
+ * Returns the evidence that a node of an earlier build of Bloomery, or a node of lisk-sdk, answers; undefined if there
+ * is no such evidence. All these nodes serve `/api/node/constants`, and only nodes of later builds send `blockTime`.
  *
- * @param error error of a query, because of which the doctor cannot check the node
+ * @param error error of a query; this error is the reason why the doctor cannot check the node
  */
 async function signOfEarlierBuild({ url, timeoutMs }: NodeRequest, error: ProtocolError): Promise<string | undefined> {
   if (error.code !== 'NODE_ANSWER_MALFORMED' && error.data['status'] !== UNKNOWN_PATH) return undefined;
@@ -175,8 +177,8 @@ function judgePeers({ samples, peers }: NodeAnswers): readonly Finding[] {
 }
 
 /**
- * True if the configuration names the peer in an option other than the blacklist. A peer of another network may have
- * dialled this node by itself, so the doctor reports such a peer only if the configuration names it.
+ * True if the configuration names the peer in an option other than the blacklist. It is possible that a peer of another
+ * network dialled this node by itself, so the doctor reports such a peer only if the configuration names it.
  */
 function isConfigured({ roles }: PeerVerdictState): boolean {
   return roles.some((role) => role !== 'blacklisted');

@@ -24,7 +24,7 @@ export async function runChecks(request: DoctorRequest): Promise<readonly Findin
   return findings.sort((a, b) => rank(a) - rank(b));
 }
 
-/** Keeps only the first finding of each fault, because two checks may find the same fault. */
+/** Keeps only the first finding of each fault, because two checks can find the same fault. */
 function onceEach(findings: readonly Finding[]): Finding[] {
   return findings.filter(({ code }, index) => findings.findIndex((other) => other.code === code) === index);
 }
@@ -46,7 +46,7 @@ function judgeTogether(
   const unanswered = `no program answers at ${shownAddress(url)} (${node.whyUnanswered ?? 'no reason known'})`;
   if (disk.isInUse || node.isLate === true) return [finding('NODE_SILENT', unanswered)];
   const isHindered = disk.findings.some(({ severity }) => severity === 'error');
-  // A finding of `checkDisk` with the severity `error` may be the reason why the node does not run. The user must mend
-  // this fault first, so the doctor does not report `NODE_NOT_RUNNING`.
+  // A finding of `checkDisk` with the severity `error` can be the reason why the node does not run. The user must first
+  // remove the fault of this finding, so the doctor does not report `NODE_NOT_RUNNING`.
   return isHindered ? [] : [finding('NODE_NOT_RUNNING', unanswered)];
 }

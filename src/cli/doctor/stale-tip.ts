@@ -29,7 +29,8 @@ const COMPARED_BLOCKS = 101;
 const CHANCE = 1e-4;
 /**
  * Lower bound of the limit for empty slots. The lower bound applies to networks where slots hardly ever stay empty.
- * Fewer empty slots prove nothing: the next forger may be late, or two neighbouring forgers may be absent.
+ * Fewer empty slots prove nothing: it is possible that the next forger is late, or that two neighbouring forgers are
+ * absent.
  */
 const UNUSED_SLOTS_MIN = 3;
 /** Upper bound of the limit for empty slots. The upper bound applies to networks where slots often stay empty. */
@@ -51,7 +52,7 @@ export function staleTipS(
 ): number | undefined {
   if (tip === undefined || tip.height !== now.height) return undefined;
   const slotOf = (timeS: number): number => Math.floor(timeS / blockTimeS);
-  // The present slot does not count, because its block may still arrive.
+  // The present slot does not count, because its block can still arrive.
   const unused = slotOf(now.secondsSinceEpoch) - slotOf(tip.timestamp) - 1;
   return unused < unusedSlotsMin(tip, earlier, blockTimeS) ? undefined : now.secondsSinceEpoch - tip.timestamp;
 }

@@ -90,7 +90,7 @@ export function writeFiles(plan: InitPlan, write: WriteText = writeFileSync): re
 type WriteText = (descriptor: number, text: string) => void;
 
 function writeDraft({ draft, text, mode }: NewFile & { readonly draft: string }, write: WriteText): void {
-  // An earlier process with the same process id may have left this file.
+  // It is possible that an earlier process with the same process id left this file.
   rmSync(draft, { force: true });
   const descriptor = openSync(draft, 'wx', mode);
   try {
@@ -104,7 +104,7 @@ function writeDraft({ draft, text, mode }: NewFile & { readonly draft: string },
 /**
  * Gives a complete file its final name.
  *
- * @throws ProtocolError `FILE_EXISTS` when another program has created a file with the final name since
+ * @throws ProtocolError `FILE_EXISTS` when another program has created a file with the final name after the call of
  *   `refuseExisting`
  */
 function publish(draft: string, path: string): void {
@@ -170,7 +170,7 @@ export function unitText(plan: InitPlan): string {
     `User=${username}`,
     `Environment=NODE_ENV=production BLOOMERY_LOG_FORMAT=json ${quoted(`BLOOMERY_HOME=${plan.home}`)}`,
     `ExecStart=${program.map(commandWord).join(' ')}`,
-    // Programs and data may be below /home, so the service must be able to read that folder. The service can write only
+    // Programs and data can be below /home, so the service must be able to read that folder. The service can write only
     // to the folders in `ReadWritePaths`.
     'ProtectHome=read-only',
     `ReadWritePaths=${quoted(plan.dataDirectory)}${plan.delegate === undefined ? '' : ` ${quoted(watermarkFolder())}`}`,

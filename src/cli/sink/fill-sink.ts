@@ -43,7 +43,7 @@ export async function fillSink(sink: Sink, flags: SinkFlags): Promise<void> {
     const onProgress = printer.print;
     await runSink({ source, sink, rangeBlocks, signal: abort.signal, follows: once !== true, onProgress });
   } catch (error) {
-    // If the user stops the command while it waits for a node, `runSink` may throw the abort reason. A stop by the user
+    // If the user stops the command while it waits for a node, `runSink` can throw the abort reason. A stop by the user
     // is not a failure of the command.
     if (!abort.signal.aborted || error !== abort.signal.reason) throw error;
   } finally {
@@ -101,7 +101,7 @@ function progressPrinter({ json, once }: SinkFlags): { print(progress: SinkProgr
         if (once !== true) timer ??= setTimeout(() => show(last ?? line), pauseMs).unref();
         return;
       }
-      // With `--once`, `line` may be the last line of the run, and `end` prints the last line. This function therefore
+      // With `--once`, `line` can be the last line of the run, and `end` prints the last line. This function therefore
       // prints the previous line, so that no line is printed twice.
       const shown = once === true ? before : line;
       if (shown !== undefined) show(shown);

@@ -131,7 +131,7 @@ async function* withoutSilence(body: AsyncIterable<Uint8Array>, silenceMs: numbe
       yield next.value;
     }
   } finally {
-    // `iterator.return` may wait for a pending read that never ends, so the code does not await the result of
+    // `iterator.return` can wait for a pending read that never ends, so the code does not await the result of
     // `iterator.return`.
     void iterator.return?.().catch(() => undefined);
   }
@@ -146,7 +146,7 @@ export function nodeBehind(base: string, height: number, finalHeight: number): P
   return new ProtocolError('NODE_BEHIND', { url: base, height, finalHeight }, message);
 }
 
-/** @returns true when the same request may succeed later */
+/** @returns true when it is possible that the same request succeeds later */
 export function isTransient(error: unknown): boolean {
   if (!(error instanceof ProtocolError)) return false;
   if (error.code === 'NODE_UNREACHABLE' || error.code === 'NODE_BEHIND') return true;

@@ -123,8 +123,8 @@ export async function openNodeSource(
             caughtUpAt = undefined;
             yield { kind: 'caughtUp' };
           }
-          // Behind a load balancer, requests may reach different nodes. The node that answers now may not have the
-          // blocks before `resumeHeight` yet.
+          // Behind a load balancer, requests can reach different nodes. It is possible that the node that answers now
+          // does not have the blocks before `resumeHeight` yet.
           const { height } = await node.ask<NodeStatus>('node/status', FULL_STATUS);
           if (height < chain.resumeHeight() - 1) throw nodeBehind(node.base, height, chain.resumeHeight() - 1);
           const stream = events(`${CHANGES}&fromHeight=${chain.resumeHeight()}`);
@@ -174,8 +174,8 @@ async function* changesIn(
 }
 
 /**
- * Yields events until the signal is aborted. A node may send no event for a while, so the signal must interrupt the
- * wait for the next event.
+ * Yields events until the signal is aborted. It is possible that a node sends no event for a long time, so the signal
+ * must interrupt the wait for the next event.
  */
 async function* abortable<T>(events: AsyncIterable<T>, signal: AbortSignal): AsyncIterable<T> {
   const iterator = events[Symbol.asyncIterator]();
@@ -195,7 +195,7 @@ async function* abortable<T>(events: AsyncIterable<T>, signal: AbortSignal): Asy
     }
   } finally {
     signal.removeEventListener('abort', abort);
-    // `iterator.return` may wait for a pending read that never ends, so the code does not await the result of
+    // `iterator.return` can wait for a pending read that never ends, so the code does not await the result of
     // `iterator.return`.
     void iterator.return?.();
   }

@@ -43,13 +43,14 @@ export function hasSeveralStatements(sql: string): boolean {
 }
 
 /**
- * Returns the format of the clause FORMAT, in which the engine answers, whatever format the caller asks for. Returns
- * undefined for a query without this clause, and for a query whose result the engine writes to a file (INTO OUTFILE).
+ * Returns the format that the clause FORMAT of the query names. The engine answers in this format, even if the caller
+ * asks for another format. Returns undefined for a query without this clause, and for a query whose result the engine
+ * writes to a file (INTO OUTFILE).
  */
 export function formatClause(sql: string): string | undefined {
   const tokens = tokensOf(sql).filter((token) => token !== ';');
   if (tokens.some((token) => isWord(token, 'OUTFILE'))) return undefined;
-  // Only the clause SETTINGS may follow the clause FORMAT.
+  // Only the clause SETTINGS can follow the clause FORMAT.
   const at = tokens.findLastIndex(
     (token, index) => isWord(token, 'FORMAT') && (index + 2 === tokens.length || isWord(tokens[index + 2], 'SETTINGS')),
   );
@@ -67,7 +68,10 @@ function isWord(token: string | undefined, word: string): boolean {
   return token?.toUpperCase() === word;
 }
 
-/** Returns the tokens of a text, without white space and comments. A character of no pattern is a token of its own. */
+/**
+ * Returns the tokens of a text, without white space and comments. A character that matches no pattern is a token of its
+ * own.
+ */
 function tokensOf(sql: string): readonly string[] {
   const tokens: string[] = [];
   for (let at = 0; at < sql.length;) {

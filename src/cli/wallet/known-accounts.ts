@@ -1,5 +1,5 @@
 /**
- * Finds passphrases of devnet accounts by name. The passphrases of devnet accounts are public, so a command may use
+ * Finds passphrases of devnet accounts by name. The passphrases of devnet accounts are public, so a command can use
  * them without asking the user.
  */
 

@@ -22,7 +22,7 @@ export interface Group {
 const POLL_MS = 500;
 /**
  * Maximum time in milliseconds to wait until a block contains a transaction. The maximum is much longer than a slot of
- * the public networks. A transaction may wait in a pool longer than this maximum, and enter a block later.
+ * the public networks. A transaction can wait in a pool longer than this maximum, and enter a block later.
  */
 const WAIT_MS_MAX = 300_000;
 
@@ -66,8 +66,8 @@ export async function delegateKey(node: NodeAsker, name: string): Promise<string
 
 /**
  * Waits until a block contains the transaction, and resolves with the height of this block. First says on the standard
- * error output what the node has accepted: the user may end the command during the wait. The wait continues while the
- * node does not answer.
+ * error output what the node has accepted, because the user can end the command during the wait. The wait continues
+ * while the node does not answer.
  *
  * @param accepted what the node has accepted: the transaction, or a member's signature of the transaction
  * @throws ProtocolError `TRANSACTION_UNCONFIRMED` when no block has the transaction within five minutes, or when the
@@ -107,7 +107,7 @@ async function waitForBlock(
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
       failure = error;
-      // A proxy in front of a node that starts again answers with other codes than the node.
+      // While a node starts again, a proxy in front of the node can answer with other status codes than the node.
       const mayAnswerLater = isTransient(error) || Number(error.data['status']) >= 500;
       if (!mayAnswerLater)
         throw unconfirmed(id, `${accepted} was accepted: do not send it again; ${error.message}`, error);

@@ -1,6 +1,6 @@
 /**
  * Sends the signature of a member of a multisignature group, and finds out whether the node has it. The last signature
- * that a transaction needs can be a payment, so a lost answer must not look like a failure.
+ * that a transaction needs can trigger a payment, so a lost answer must not look like a failure.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -17,7 +17,7 @@ export interface SignatureDocument {
 export interface SubmittedSignature {
   /** True if the node had the signature before this command. */
   readonly isKnown: boolean;
-  /** Height of the block that contains the transaction; undefined if the node has not named one. */
+  /** Height of the block that contains the transaction; undefined if the node has not named a height. */
   readonly height: number | undefined;
 }
 
@@ -25,8 +25,8 @@ export interface SubmittedSignature {
  * Sends the signature. If the answer is lost, sends the same signature a second time. A refusal is no fault if the node
  * has the signature already, or if a block contains the transaction.
  *
- * @throws ProtocolError `SIGNATURE_UNCERTAIN` if the node may have the signature, but did not say so; otherwise errors
- *   of `NodeAsker.send`
+ * @throws ProtocolError `SIGNATURE_UNCERTAIN` if it is possible that the node has the signature, but the node did not
+ *   confirm it; for all other failures, the errors of `NodeAsker.send`
  */
 export async function submitSignature(node: NodeAsker, document: SignatureDocument): Promise<SubmittedSignature> {
   let lost: ProtocolError | undefined;
@@ -54,7 +54,7 @@ export async function submitSignature(node: NodeAsker, document: SignatureDocume
  * @param waited height of the block for which the command has waited; undefined without a wait
  */
 export function signatureText(id: string, { isKnown, height }: SubmittedSignature, waited?: number): string {
-  // A block that the node had before the answer may lack this signature.
+  // A block that the node had before the answer can lack this signature.
   if (height !== undefined) return `signature of transaction ${id}: the transaction is in block ${height} already`;
   const place = waited === undefined ? '' : `, in block ${waited}`;
   return `signature of transaction ${id}: ${isKnown ? 'already ' : ''}accepted${place}`;

@@ -1,8 +1,8 @@
 /**
  * Sends a signed transaction to a node, and finds out whether the node has it. Sending the same signed transaction
- * again is safe, because a chain contains each transaction id at most once. Signing the payment again can be a second
- * payment. Therefore no error of this module lets the user believe that a transaction was not sent if the node may have
- * accepted it.
+ * again is safe, because a chain contains each transaction id at most once. Signing the payment again can cause a
+ * second payment. Therefore, if it is possible that the node has accepted a transaction, no error of this module says
+ * that the transaction was not sent.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -35,25 +35,26 @@ interface PooledWithoutSignatures {
 }
 
 /**
- * Lowest HTTP status of an error of a server. A proxy can answer with such a status although the node has accepted the
- * transaction, also with 503.
+ * Lowest HTTP status of an error of a server. A proxy can answer with such a status, for example with 503, although the
+ * node has accepted the transaction.
  */
 const ERROR_OF_SERVER = 500;
 
 /**
- * Sends the transaction. If the answer is lost, sends the same transaction a second time. If the node then refuses the
- * transaction because it has the transaction already, the first attempt has succeeded. If the node refuses the first
- * attempt for this reason, the error says so.
+ * Sends the transaction. If the first attempt does not show whether the node has accepted the transaction, sends the
+ * same transaction a second time. There is no second attempt if the time limit passed without an answer. If the node
+ * refuses the second attempt because it has the transaction already, the first attempt has succeeded. If the node
+ * refuses the first attempt for this reason, the error says so.
  *
  * Without `isRepeated`, the user does not have the signed transaction. If it stays uncertain whether the node has the
  * transaction, or if a signal stops the command before the answer, the function therefore writes the signed transaction
  * to the standard error output.
  *
- * @param isRepeated true if an earlier command may have sent the same signed transaction. In this case, it is also a
- *   success if the node has had the transaction before the first attempt.
+ * @param isRepeated true if it is possible that an earlier command sent the same signed transaction. In this case, it
+ *   is also a success if the node had the transaction before the first attempt.
  * @returns undefined if the node has just accepted the transaction
- * @throws ProtocolError `TRANSACTION_UNCERTAIN` if the node may have the transaction, but did not say so; otherwise
- *   errors of `NodeAsker.send`
+ * @throws ProtocolError `TRANSACTION_UNCERTAIN` if it is possible that the node has the transaction, but the node did
+ *   not confirm it; for all other failures, the errors of `NodeAsker.send`
  */
 export async function submit(
   node: NodeAsker,
@@ -110,8 +111,8 @@ async function attempt(
 }
 
 /**
- * Adds to the refusal of the first attempt that the node has the transaction. A proxy may have sent the request twice,
- * or another command may have made the same transaction in the same second.
+ * Adds to the refusal of the first attempt that the node has the transaction. It is possible that a proxy sent the
+ * request twice, or that another command made the same transaction in the same second.
  */
 function withPlace(error: ProtocolError, id: string, found: Exclude<Lookup, 'unclear'>): ProtocolError {
   if (found === 'absent') return error;
@@ -121,7 +122,9 @@ function withPlace(error: ProtocolError, id: string, found: Exclude<Lookup, 'unc
   return new ProtocolError(error.code, error.data, `${error.message}; ${known}: ${origin}`, { cause: error });
 }
 
-/** True if the node may have accepted the transaction or signature of a request that ended with this error. */
+/**
+ * True if it is possible that the node accepted the transaction or signature of a request that ended with this error.
+ */
 export function mayHaveArrived({ code, data }: ProtocolError): boolean {
   if (code === 'NODE_UNREACHABLE') return data['isUnsent'] !== true;
   if (code !== 'NODE_ANSWER_UNEXPECTED') return false;
@@ -150,7 +153,7 @@ export async function findTransaction(node: NodeAsker, id: string): Promise<Foun
       const signatures = new Set((pooled.signatures ?? []).map((text) => String(text).toLowerCase()));
       return { height: undefined, signatures };
     }
-    // A block may have taken the transaction out of the pool during the search.
+    // During the search, a block possibly took the transaction out of the pool.
     return (await confirmedIn(node, id)) ?? 'absent';
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;
