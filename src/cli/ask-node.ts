@@ -88,8 +88,8 @@ const REQUEST_TIMEOUT = 408;
  */
 const TIMEOUT_VARIABLE = 'BLOOMERY_NODE_TIMEOUT_S';
 /**
- * Minimum time limit for `send`. For a request that enables forging, the node decrypts a passphrase, which takes one or
- * two seconds, and more on a busy machine.
+ * Minimum time limit for `send`. For a request that enables forging, the node decrypts a passphrase. The decryption
+ * takes one or two seconds, and longer on a busy machine.
  */
 const SEND_TIMEOUT_MS = 30_000;
 /**

@@ -60,10 +60,10 @@ export function addHelpCommand(program: Command): void {
 }
 
 /**
- * Switches off the error output of Commander, which has several lines. `main` prints each error in one line instead. To
- * the message of each error, `quiet` adds the call that shows the help, for example `bloomery start --help`. With
- * `quiet`, an option belongs to the command that precedes it on the command line. Without `quiet`, a parent command
- * would take the options of its subcommand.
+ * Switches off the error output of Commander. Commander would print an error in several lines, but `main` prints each
+ * error in one line. To the message of each error, `quiet` adds the call that shows the help, for example `bloomery
+ * start --help`. With `quiet`, an option belongs to the command that precedes it on the command line. Without `quiet`,
+ * a parent command would take the options of its subcommand.
  */
 export function quiet(program: Command): Command {
   return program

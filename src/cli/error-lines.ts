@@ -132,9 +132,9 @@ const STORE_DAMAGED =
   'download the chain again; check the health of its disk first';
 
 /**
- * Last part of the remedies for errors that name a path. The path can come from any option or argument, for example
- * from the folder of a sink (`bloomery sink`). Therefore the text says that `--data-dir` is only for the data of a
- * node.
+ * Last part of the remedy in error messages that name a path. The path can come from any option or argument, for
+ * example from the folder of a sink (`bloomery sink`). Therefore the text says that `--data-dir` is only for the data
+ * of a node.
  */
 const OTHER_FOLDER = 'choose another folder, for the data of a node with --data-dir';
 const DISK_REMEDIES: Readonly<Record<string, string>> = {

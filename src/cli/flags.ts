@@ -280,9 +280,9 @@ export interface ForgingExportFlags extends ForgingImportFlags {
 
 export interface DoctorFlags {
   /**
-   * Address of the node. With `--network` and without `--node`, the command takes the address from the configuration,
-   * which `--network` and `--config` determine. Without `--node` and without `--network`, the address is
-   * http://127.0.0.1:4000.
+   * Address of the node. With `--network` and without `--node`, the command takes the address from the configuration.
+   * The options `--network` and `--config` determine this configuration. Without `--node` and without `--network`, the
+   * address is http://127.0.0.1:4000.
    */
   readonly node?: string;
   readonly network?: string;

@@ -24,7 +24,7 @@ export interface NodeState {
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
   /** Present when the node has no peers and needs none. */
   readonly isAlone?: true;
-  /** Reading processes of the node, which answer HTTP; absent when the node's own process answers. */
+  /** The reading processes, which answer HTTP requests for the node; absent when the node's own process answers. */
   readonly readers?: {
     readonly wanted: number;
     readonly restarts: number;

@@ -134,7 +134,7 @@ function writeAll(descriptor: number, text: string): void {
       written += writeSync(descriptor, bytes, written);
     } catch (error) {
       // `EAGAIN` means that the output is a full pipe, and that another process made the pipe non-blocking. The command
-      // waits until the reader takes data, as a write to a blocking pipe does.
+      // waits until the reader takes data. A write to a blocking pipe waits in the same way.
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, FULL_PIPE_PAUSE_MS);
     }

@@ -2,9 +2,9 @@
  * In stack traces, replaces positions in bundles by positions in source files. The programs are bundled into a few
  * files, and a position in a bundle does not help to find a fault.
  *
- * Node.js can read source maps itself. But Node.js reads the map of each file that it loads, which takes a tenth of the
- * start time of a program. The code here reads the map of a bundle only when the `stack` of an error is read and
- * contains a position in that bundle.
+ * Node.js can read source maps itself. But Node.js then reads the map of each file that it loads. These reads take a
+ * tenth of the start time of a program. The code here reads the map of a bundle only when the `stack` of an error is
+ * read and contains a position in that bundle.
  */
 
 import { readFileSync } from 'node:fs';
@@ -40,7 +40,7 @@ export function nameSourcesInTraces(): void {
       const maps: Maps = new Map();
       return `${String(error)}${lines.map((line) => withSource(line, known, maps)).join('')}`;
     } catch {
-      // If the lookup fails, the trace has positions in the bundle, which is better than no trace.
+      // If the lookup fails, the trace has positions in the bundle. Such a trace is better than no trace.
       return `${String(error)}${lines.join('')}`;
     }
   };

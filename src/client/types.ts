@@ -109,7 +109,7 @@ export interface EventOptions<K extends PropertyKey> {
 export interface WaitOptions {
   /**
    * Number of confirmations to wait for. The block of the transaction is the first confirmation, and each later block
-   * of the chain adds one. Default 1.
+   * of the chain adds one confirmation. Default 1.
    */
   readonly confirmations?: number;
   /**

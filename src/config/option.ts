@@ -15,7 +15,8 @@ export interface Option<T> {
   readonly expected: string;
   readonly unit?: string;
   /**
-   * True for a value with a secret, which must never appear in logs, errors, documentation or the output of a command.
+   * True for a value that contains a secret. A secret must never appear in logs, errors, documentation or the output of
+   * a command.
    */
   readonly secret?: boolean;
   /**
@@ -25,7 +26,9 @@ export interface Option<T> {
   readonly defaultText?: string;
   /** Reads a value in the form of a configuration file; returns undefined for a value that is not accepted. */
   read(value: unknown): T | undefined;
-  /** For a list: names the first entry because of which `read` refuses the value; undefined if there is no such entry. */
+  /**
+   * For a list: names the first entry because of which `read` refuses the value; undefined if there is no such entry.
+   */
   wrongEntry?(value: unknown): string | undefined;
   /** Converts the text of an environment variable into the form that `read` accepts. */
   fromText(text: string): unknown;

@@ -20,7 +20,7 @@ export function packageDirectory(): string {
 }
 
 /**
- * Version of this program. The node does not send this version to peers. It sends them the `appVersion` of the network.
+ * Version of this program. The node does not send this version to peers. Peers get the `appVersion` of the network.
  */
 export function packageVersion(): string {
   const manifest = JSON.parse(readFileSync(join(packageDirectory(), 'package.json'), 'utf8')) as { version: string };

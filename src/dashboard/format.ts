@@ -143,7 +143,7 @@ const TYPES: Readonly<Record<number, string>> = {
 export const SECOND_TYPES_FROM = 8;
 const SECOND_TYPES_TO = 12;
 
-/** Returns the number of a type in generation 2. The number of a type that generation 2 lacks stays as it is. */
+/** Returns the number of a type in generation 2. If generation 2 lacks the type, the result is `type` itself. */
 export function firstTypeOf(type: number): number {
   return type >= SECOND_TYPES_FROM && type <= SECOND_TYPES_TO ? type - SECOND_TYPES_FROM : type;
 }

@@ -102,9 +102,9 @@ function writeLine(
 }
 
 /**
- * Returns the level that `options.levelsByModule` has for the module at `path`. If there is none, returns the level of
- * the nearest module above `path` that has a level. If no module above `path` has a level either, returns
- * `options.level`.
+ * Returns the level that `options.levelsByModule` has for the module at `path`. If this module has no level there,
+ * returns the level of the nearest module above `path` that has a level. If no module above `path` has a level either,
+ * returns `options.level`.
  */
 function levelOf(path: string, options: ObserverOptions): LogLevel | 'silent' {
   for (let module = path; module !== ''; module = module.slice(0, Math.max(0, module.lastIndexOf('/')))) {

@@ -30,7 +30,7 @@ const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total',
 interface Family {
   readonly declaration: MetricDeclaration;
   readonly metric: Counter | Gauge | Histogram;
-  /** Label values of each series that was recorded since the last `forget`. */
+  /** Label values of each series that was recorded after the last call of `forget`. */
   readonly series: Set<string>;
 }
 

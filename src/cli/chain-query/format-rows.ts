@@ -86,7 +86,7 @@ export function typeName(type: number): string {
   return NAMES[kindOf(type)] ?? `type ${type}`;
 }
 
-/** Returns the number of a type in generation 2. The number of a type that generation 2 lacks stays as it is. */
+/** Returns the number of a type in generation 2. If generation 2 lacks the type, the result is `type` itself. */
 function kindOf(type: number): number {
   return type >= FIRST_TYPE_GEN3 && type <= LAST_TYPE_GEN3 ? type - FIRST_TYPE_GEN3 : type;
 }

@@ -1,4 +1,4 @@
-/** Finds ports for a devnet when the user gives none. */
+/** Finds ports for a devnet when the user gives no ports. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import { checkPortsFree } from '../ports.ts';
@@ -15,8 +15,8 @@ const TRIES = 50;
 /**
  * Finds `count` consecutive ports that are free now, and returns the lowest port.
  *
- * @param fraction returns a random number in [0, 1), which selects the lowest port of an attempt. With random ports,
- *   devnets that start at the same time rarely try the same ports
+ * @param fraction function that returns a random number in [0, 1). This number selects the lowest port of an attempt.
+ *   With random ports, devnets that start at the same time rarely try the same ports
  * @throws ProtocolError `PORT_IN_USE` or `PORT_UNUSABLE` of the last attempt, when all `TRIES` attempts failed
  */
 export async function freePorts(count: number, fraction: () => number): Promise<number> {

@@ -31,7 +31,8 @@ export class FirstRound {
     this.#forgers ??= blocks === 0 ? [] : await client.firstForgers(blocks);
     const forged = new Set(this.#forgers);
     // If several delegates have no block in the first round, one of them had no slot and the others missed their slots.
-    // The function cannot tell these delegates apart, so it returns the first of them in `delegates`.
+    // The function cannot tell these delegates apart, so it returns the first of these delegates in the list
+    // `delegates`.
     return delegates.find(({ publicKey, missed }) => missed > 0 && !forged.has(publicKey))?.publicKey;
   }
 }

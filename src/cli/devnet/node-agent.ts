@@ -245,7 +245,7 @@ export class NodeAgent implements NodeControl {
     const { pool, chain } = this.#engine;
     const { id, signatures } = chain.rules.codec.transactionFromJson(json);
     const before = pool.get(id);
-    // If the pool already contains an old copy of the transaction, the new copy replaces the old copy only if two
+    // The pool possibly contains an old copy of the transaction. The new copy replaces the old copy only if two
     // conditions hold: the old copy lacks signatures of members of a multisignature account, and the new copy has more
     // signatures.
     if (before !== undefined && !(pool.lacksSignatures(id) && signatures.length > before.signatures.length)) return;

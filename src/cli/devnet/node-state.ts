@@ -58,8 +58,8 @@ export function readPool(directory: string): readonly JsonObject[] {
  * snapshot lacks this file. If the snapshot has no chain, the node begins with the genesis block and downloads all
  * further blocks.
  *
- * @param options `withJournal: false` replaces only the chain. Use this value for a snapshot of another node, whose
- *   signed blocks and accepted transactions do not concern this node
+ * @param options `withJournal: false` replaces only the chain. Use this value for a snapshot of another node, because
+ *   the blocks that the other node signed, and the transactions that it accepted, do not concern this node
  */
 export function restoreState(directory: string, dataDirectory: string, { withJournal = true } = {}): void {
   makeFolder(chainDirectory({ dataDirectory }));

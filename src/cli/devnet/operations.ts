@@ -25,7 +25,7 @@ export interface OperationParts {
   readonly faults: Pick<FaultControl, 'partition' | 'delay' | 'lose' | 'skew' | 'heal' | 'active'>;
   /** Starts an additional node, which does not forge (`planFollower`). */
   readonly add: () => Promise<SupervisedNode>;
-  /** Called when a node that was paused has continued and answers. */
+  /** Called when a node has continued after a pause and answers again. */
   readonly resumed: (node: SupervisedNode) => void;
   /** Starts the shutdown of the devnet, and returns before the devnet has ended. */
   readonly stop: () => void;

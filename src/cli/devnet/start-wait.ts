@@ -45,8 +45,8 @@ export function afterStart(
 ): ReadonlyMap<string, ControlOperation> {
   const waiting = (operation: ControlOperation): ControlOperation => {
     return async (parameters) => {
-      // With the parameter `node`, `resume` lets a paused node continue. For this, `resume` does not use the clock of
-      // the devnet, so the operation need not wait.
+      // With the parameter `node`, `resume` lets a paused node continue. In this case, `resume` does not use the clock
+      // of the devnet, so the operation need not wait.
       if (parameters['node'] === undefined) await whenBegun(start);
       return operation(parameters);
     };

@@ -63,7 +63,7 @@ export class SupervisedNode {
 
   /**
    * State of the node's process, as one word. `ended`: the node waits for its restart. `dead`: the supervisor does not
-   * restart the node, but the user can.
+   * restart the node, but the user can restart it.
    */
   get stateName(): 'running' | 'paused' | 'killed' | 'ended' | 'dead' {
     const { kind } = this.#state;

@@ -1,7 +1,7 @@
 /**
- * Shows the state of a devnet as text. A terminal shows a table, which later tables overwrite. For any other output,
- * `plainScreen` writes one line that summarises the table. It writes a line only if the summary has changed and at
- * least one node answers. Between two lines, at least `intervalMs` pass.
+ * Shows the state of a devnet as text. On a terminal, each new table overwrites the earlier table. For any other
+ * output, `plainScreen` writes one line that summarises the table. `plainScreen` writes a line only if the summary has
+ * changed and at least one node answers. Between two lines, at least `intervalMs` pass.
  */
 
 export interface NodeRow {

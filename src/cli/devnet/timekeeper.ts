@@ -190,8 +190,8 @@ export class Timekeeper {
    * delegate of a running node forges.
    *
    * @throws ProtocolError `DEVNET_TRANSACTION_REFUSED` when the node with the greatest height refuses the transaction;
-   *   `DEVNET_TRANSACTION_LEFT` when no block of these slots has the transaction, which then stays in the pool;
-   *   `DEVNET_NODE_SILENT` when no node answers
+   *   `DEVNET_TRANSACTION_LEFT` when no block of these slots has the transaction (the transaction then stays in the
+   *   pool); `DEVNET_NODE_SILENT` when no node answers
    */
   confirm(id: string, transaction: JsonObject): Promise<{ readonly height: number }> {
     return this.#queue.run(async () => {

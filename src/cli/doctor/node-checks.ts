@@ -159,7 +159,8 @@ function judgeChain({
 }
 
 function judgePeers({ samples, peers }: NodeAnswers): readonly Finding[] {
-  // A lone node needs no peers: its configuration allows none, or its own delegates forge all blocks of the network.
+  // A lone node needs no peers: its configuration allows no peers, or its own delegates forge all blocks of the
+  // network.
   if (samples[0]?.isAlone === true) return [];
   const other = peers.find((peer) => isConfigured(peer) && isOfOtherNetwork(peer));
   const findings: Finding[] = [];

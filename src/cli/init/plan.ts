@@ -37,9 +37,10 @@ export interface InitPlan {
 const NETWORK_PRESET = 'devnet';
 
 /**
- * @param interview undefined with `--yes`: the network then needs a flag, and all other values without a flag have
- *   their defaults. If a delegate forges on the node, the command still asks for the password that encrypts the
- *   passphrase of the delegate, unless `--password-file` or the environment supplies this password
+ * @param interview undefined with `--yes`. In this case, a flag must name the network, and all other values without a
+ *   flag have their defaults. If a delegate forges on the node, the command still asks for the password that encrypts
+ *   the passphrase of the delegate. The command does not ask if `--password-file` or the environment supplies this
+ *   password
  * @throws ProtocolError `USAGE`, and errors of `findNetworkDirectory`, `loadNetwork`, `Interview.ask` and
  *   `readDelegate`
  */

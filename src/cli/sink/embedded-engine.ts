@@ -25,9 +25,9 @@ const PACKAGE = 'chdb';
 
 /**
  * Loads the package chdb, and opens a session of its engine. With `folder`, the function loads the package only from
- * this folder. Without `folder`, Node.js looks for chdb as for the other packages of this program. The function never
- * searches the working folder: another user could have put a package there, and this package would run with the rights
- * of the current user.
+ * this folder. Without `folder`, Node.js looks for chdb in the same places as for the other packages of this program.
+ * The function never searches the working folder: another user could have put a package there, and this package would
+ * run with the rights of the current user.
  *
  * @param folder folder in which the package is installed; undefined if it is installed beside this program
  * @throws ProtocolError `ENGINE_MISSING` when the package is missing or cannot be loaded

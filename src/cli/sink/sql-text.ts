@@ -19,15 +19,15 @@ const TOKENS = [
 /** White space and comments. */
 const BLANK = [/\s+/uy, /--[^\n]*/uy, /#[ !][^\n]*/uy, /\/\*.*?\*\//suy];
 
-/** A quoted identifier, without its quotes in the group `name`. */
+/** Matches a quoted identifier. The group `name` is the identifier without its quotes. */
 const QUOTED_NAME = /^(?<quote>["`])(?<name>.*)\k<quote>$/su;
 const WORD = /^[A-Za-z_]\w*$/u;
 /** Words that follow the name of a sorted column. In `ORDER BY format DESC`, `format` is such a name. */
 const SORT_ORDER = /^(?:asc|ascending|desc|descending)$/iu;
 
 /**
- * The output formats of ClickHouse that consist of text. The engine accepts the names in any case. Formats with one of
- * the prefixes have many variants, such as `CSVWithNames`.
+ * The output formats of ClickHouse that consist of text. The engine accepts the names in upper and lower case. Formats
+ * with one of the prefixes have many variants, such as `CSVWithNames`.
  */
 const TEXT_FORMATS = new RegExp(
   '^(?:(?:CSV|CustomSeparated|JSON|LineAsString|Pretty|TabSeparated|TSV)\\w*|GeoJSON|Hash|Markdown|MD|NDJSON|Null|' +
@@ -35,7 +35,7 @@ const TEXT_FORMATS = new RegExp(
   'iu',
 );
 
-/** @returns true when another statement follows the first one; semicolons and comments at the end do not count */
+/** @returns true when another statement follows the first statement; semicolons and comments at the end do not count */
 export function hasSeveralStatements(sql: string): boolean {
   const tokens = tokensOf(sql);
   const end = tokens.indexOf(';');

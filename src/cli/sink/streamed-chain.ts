@@ -1,7 +1,7 @@
 /**
  * Tracks the chain that a node has sent in its event stream. After a lost connection, the new stream repeats some
- * blocks, but does not contain the reverts that happened meanwhile. This class drops repeated blocks, and adds the
- * missing reverts.
+ * blocks, but does not contain the reverts that happened while there was no connection. This class drops repeated
+ * blocks, and adds the missing reverts.
  */
 
 import type { Block } from '../../protocol/types.ts';

@@ -58,7 +58,7 @@ export function FilterForm({
   };
   return (
     <>
-      {/* The form starts closed on a phone, because it takes half of the screen. */}
+      {/* The form starts closed on a phone, because the open form takes half of the screen. */}
       <button type="button" class="narrow" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         Filter and sort
       </button>

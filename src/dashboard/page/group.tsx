@@ -24,8 +24,8 @@ function GroupFacts({ title, group }: { title: string; group: Group }) {
 }
 
 /**
- * Shows the multisignature group of an account, and the groups of which the account is a member. For most accounts,
- * neither exists, and the component shows nothing.
+ * Shows the multisignature group of an account, and the groups of which the account is a member. Most accounts have no
+ * group and are in no group. For such an account, the component shows nothing.
  */
 export function GroupsOf({ address }: { address: string }) {
   const { constants } = useLive();

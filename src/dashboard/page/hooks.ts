@@ -80,8 +80,8 @@ export function useRoute(): HashRoute {
 }
 
 /**
- * Returns true while the content of an element is wider than the element. The result is updated when either width
- * changes.
+ * Returns true while the content of an element is wider than the element. The result is updated when one of the two
+ * widths changes.
  */
 export function useOverflow(element: RefObject<HTMLElement>): boolean {
   const [isWider, setIsWider] = useState(false);

@@ -250,7 +250,8 @@ export class Live {
     });
     events.addEventListener('error', () => {
       this.#set({ connection: 'lost' });
-      // The browser reconnects by itself unless the node refused the stream.
+      // If the node refused the stream, the browser does not reconnect by itself, so `Live` loads the state again after
+      // a pause.
       if (events.readyState === EventSource.CLOSED) setTimeout(() => void this.#load(), RETRY_MS);
     });
     on<Block>('blocks/new', (block) => this.#applied(block));

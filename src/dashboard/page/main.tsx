@@ -122,7 +122,7 @@ function centreIn(row: HTMLElement | null, element: Element | null | undefined):
 
 /**
  * Moves the focus to the content, in place of the browser's jump to the link's target. The jump would replace the
- * fragment of the URL, which names the view.
+ * fragment of the URL, but this fragment names the view.
  */
 function skipTo(event: Event, target: HTMLElement | null): void {
   event.preventDefault();

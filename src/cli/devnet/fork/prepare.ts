@@ -146,8 +146,8 @@ async function adopt(
       publicKey === undefined || secondPublicKey !== undefined || group !== undefined ? [] : [publicKey],
     );
     writeIdentity(keyValue, network.params);
-    // Remove the stored peer book. Otherwise the nodes would dial peers of the original network, and send blocks of the
-    // fork to these peers.
+    // Removes the stored peer book. With this peer book, the nodes would dial peers of the original network, and send
+    // blocks of the fork to these peers.
     store.transact((writer) => {
       writer.setNote(PEER_BOOK_NOTE, undefined);
     });

@@ -59,7 +59,7 @@ async function networkOfSnapshot(path: string, file: string): Promise<string> {
 
 /**
  * Returns a copy of the network with another community identifier, and therefore with another network identifier.
- * Signatures cover the network identifier, so signatures for one of the two networks are invalid on the other.
+ * Signatures cover the network identifier, so signatures for one of the two networks are invalid on the other network.
  *
  * @param folder new folder for the files of the copy
  * @throws ProtocolError `USAGE` for generation 2, whose signatures do not cover a network identifier

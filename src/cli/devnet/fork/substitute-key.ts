@@ -12,7 +12,7 @@ import type { KeyPair, PublicKey, SignatureCheck } from '../../../protocol/types
 
 /**
  * The passphrase is public, because it is in the source code. The passphrase never changes, because the chains of
- * existing forked devnets contain signatures that were made with it.
+ * existing forked devnets contain signatures that were made with this passphrase.
  */
 const FORK_PASSPHRASE = 'the stand-in of all accounts of a forked devnet, worthless elsewhere';
 

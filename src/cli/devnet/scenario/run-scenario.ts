@@ -27,8 +27,8 @@ const POLL_MS = 200;
 /**
  * Runs the steps until one fails or the user stops the run.
  *
- * @returns the results of the finished steps. Only the last of them can have failed. A step during which the user
- *   stopped the run has no result
+ * @returns the results of the finished steps. Only the last of these steps can have failed. A step during which the
+ *   user stopped the run has no result
  * @throws any error of a step that is not a ProtocolError: a system error, or a defect of the program. If a step throws
  *   a ProtocolError, the step counts as failed
  */

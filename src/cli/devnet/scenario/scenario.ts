@@ -26,7 +26,7 @@ export interface ScenarioDevnet {
 export interface Step {
   /** Number of the line of the step in the scenario's file, counted from 1. */
   readonly line: number;
-  /** Text of the step for reports. */
+  /** Text that describes the step in reports. */
   readonly text: string;
   readonly work: StepWork;
 }
@@ -74,12 +74,13 @@ export type Condition =
   | { readonly kind: 'heights' | 'finalized' | 'finalityLag'; readonly bounds: Bounds<number> }
   /**
    * Takes the lowest tip height of the checked nodes, and compares the blocks that these nodes have at this height. If
-   * `isSame` is true, all these blocks must be the same. If `isSame` is false, at least two of them must differ.
+   * `isSame` is true, all these blocks must be the same. If `isSame` is false, at least two of these blocks must
+   * differ.
    */
   | { readonly kind: 'sameBlock'; readonly isSame: boolean }
   /** Bounds, in beddows, of the balance that each node reports for an account. */
   | { readonly kind: 'account'; readonly account: string; readonly balance: Bounds<bigint> }
-  /** Bounds of the number of transactions in all queues of the pool together, on each node. */
+  /** Bounds, on each node, of the total number of transactions in all queues of the pool. */
   | { readonly kind: 'pool'; readonly bounds: Bounds<number> }
   /**
    * True if no checked node has banned a peer, lowered the reputation of a peer, or logged one of `PENALTY_CODES`
