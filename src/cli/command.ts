@@ -21,8 +21,8 @@ export function command(parent: Command, name: string, description: string): Com
 }
 
 /**
- * Sets what a command does without a known subcommand: it prints its help if no subcommand is given, and refuses an
- * unknown subcommand.
+ * Sets what a command does without a known subcommand: the command prints its help if no subcommand is given, and
+ * refuses an unknown subcommand.
  */
 export function onlyCommands(parent: Command): void {
   parent.addHelpText('after', EXIT_CODES);

@@ -11,7 +11,7 @@ const UNSAFE_CHARACTERS = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 const UNSAFE_BUT_LINE_BREAKS_AND_TABS = /[^\P{Cc}\n\t]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 /**
  * Unsafe characters except the line break between JSON documents. Within a document, DEL is the only unsafe ASCII
- * character that can occur, because `JSON.stringify` escapes the others.
+ * character that can occur, because `JSON.stringify` escapes all other unsafe ASCII characters.
  */
 const UNSAFE_BUT_LINE_BREAKS = /[^\P{Cc}\n]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 

@@ -138,7 +138,7 @@ function defaultOf(
     return GEN2_CONSENSUS_MIN;
   }
   // If `forging.riskDoubleForging` is true, the node does not search for signatures that its delegates made on other
-  // nodes. True is the default on a network with published keys. On such a network, anybody can sign blocks for the
+  // nodes. The default is true on a network with published keys. On such a network, anybody can sign blocks for the
   // delegates, so the search is useless. In addition, the search would delay the first blocks of a new network.
   if (named.path === 'forging.riskDoubleForging') return network.forgers?.arePublished === true;
   if (named.path === 'forging.defaultPassword') return passwordOf(network, section['delegates']);

@@ -27,7 +27,7 @@ export interface Option<T> {
   /** Reads a value in the form of a configuration file; returns undefined for a value that is not accepted. */
   read(value: unknown): T | undefined;
   /**
-   * For a list: names the first entry because of which `read` refuses the value; undefined if there is no such entry.
+   * For a list: names the first entry that makes `read` refuse the value; undefined if there is no such entry.
    */
   wrongEntry?(value: unknown): string | undefined;
   /** Converts the text of an environment variable into the form that `read` accepts. */

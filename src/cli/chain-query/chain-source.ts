@@ -29,7 +29,7 @@ const UNKNOWN_PATH_STATUSES: ReadonlySet<unknown> = new Set([200, 403, 404]);
 
 /**
  * Calls `work` with the source that the flags name. With `--data-dir` or `--network`, the source is a read-only view of
- * the chain on the disk. Without both flags, the source is a node.
+ * the chain on the disk. Without these flags, the source is a node.
  *
  * @throws ProtocolError in the same cases as `nodeAsker` for a node, and in the same cases as `withStoppedNode` for a
  *   chain on the disk; errors of `work`

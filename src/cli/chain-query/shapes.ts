@@ -53,7 +53,7 @@ export interface DelegateJson {
   readonly voteWeight?: string;
   readonly producedBlocks: number;
   readonly missedBlocks: number;
-  /** Percentage of `producedBlocks` in the sum of `producedBlocks` and `missedBlocks`, from 0 to 100. */
+  /** `producedBlocks` as a percentage of the sum of `producedBlocks` and `missedBlocks`, from 0 to 100. */
   readonly productivity: number;
   readonly account: { readonly address: string };
 }

@@ -87,13 +87,13 @@ function printRecord(record: SigningRecord, endSigning: () => void, isKept: bool
 }
 
 /**
- * Imports a signing record. After the first import of a record that is not a copy, this node need not wait longer
- * before it signs than the exporting node would have waited. The first import marks the file of the record as a copy,
- * if this process can write to the file. The first import also stores, on this machine, the path of the data folder
- * into which it imported the record. After the import of a copy, or after a repeated import, the node waits before it
- * signs, to make sure that no other node signs. A repeated import changes nothing in the journal if three conditions
- * hold: the file is not marked as a copy, the data folder is the same as at the first import, and the record would add
- * nothing to the journal in this folder (`knowsAllOf`).
+ * Imports a signing record. After the first import of a record that is not a copy, this node can sign as soon as the
+ * exporting node could have signed. The first import marks the file of the record as a copy, if this process can write
+ * to the file. The first import also stores, on this machine, the path of the data folder into which it imported the
+ * record. After the import of a copy, or after a repeated import, the node waits before it signs, to make sure that no
+ * other node signs. A repeated import changes nothing in the journal if three conditions hold: the file is not marked
+ * as a copy, the data folder is the same as at the first import, and the record would add nothing to the journal in
+ * this folder (`knowsAllOf`).
  *
  * @throws ProtocolError `SIGNING_RECORD_UNREADABLE`, `SIGNING_RECORD_INVALID`, `SIGNING_RECORD_OTHER`,
  *   `JOURNAL_UNREADABLE`, `JOURNAL_IN_USE` while the node runs, or errors of `locationOfNetwork` and `loadConfig`;

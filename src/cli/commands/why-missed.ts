@@ -38,7 +38,7 @@ interface Fact {
 
 /** The answer of `node/slots`: what the node recorded about slots and about its own forging. */
 interface Report {
-  /** Time from which on the records are complete; ISO 8601. */
+  /** The records are complete from this time on; ISO 8601. */
   readonly since: string;
   readonly slots: readonly { readonly slot: number; readonly facts: readonly Fact[]; readonly forger?: SlotForger }[];
   readonly switches: readonly { readonly time: string; readonly delegate: string; readonly on: boolean }[];

@@ -46,7 +46,7 @@ export class FaultControl {
 
   /**
    * @param delayMs delay in milliseconds, from 0 to `DELAY_MS_MAX`
-   * @param nodes numbers of the nodes whose links are slow; undefined for all
+   * @param nodes numbers of the nodes whose links are slow; undefined for all nodes
    * @throws ProtocolError `USAGE` for an invalid delay or an unknown node
    */
   delay(delayMs: unknown, nodes: unknown): Promise<ActiveFaults> {
@@ -57,7 +57,7 @@ export class FaultControl {
 
   /**
    * @param loss probability that a link loses a message, from 0 to 1
-   * @param nodes numbers of the nodes whose links lose messages; undefined for all
+   * @param nodes numbers of the nodes whose links lose messages; undefined for all nodes
    * @throws ProtocolError `USAGE` for an invalid loss or an unknown node
    */
   lose(loss: unknown, nodes: unknown): Promise<ActiveFaults> {

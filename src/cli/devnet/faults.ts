@@ -117,7 +117,10 @@ export class DevnetFaults {
     return this.#parts.findIndex((part) => part.includes(node));
   }
 
-  /** The faults of a node. A link has the greater of its two nodes' delays, and the greater of their losses. */
+  /**
+   * Returns the faults of a node. If the two nodes of a link have different delays, the link has the greater delay. If
+   * the two nodes have different losses, the link has the greater loss.
+   */
   of(index: number, nodes: readonly NodePort[]): NodeFaults {
     const links = nodes
       .filter((other) => other.index !== index)

@@ -70,7 +70,7 @@ export class NodeAgent implements NodeControl {
   #isStoppedBriefly = false;
   /**
    * Promise that resolves at the next change of the clock. The first call of `clockMoved` before this change creates
-   * it.
+   * the promise.
    */
   #nextMove: { readonly moved: Promise<void>; readonly resolve: () => void } | undefined;
 

@@ -83,7 +83,7 @@ export class TransactionRelay {
     for (const { transaction, at } of arrived) {
       const links = at === undefined ? this.#nodes.all() : this.#nodes.reachedBy(at);
       // If no node accepts the transaction, the error is ignored. For example, all nodes refuse a transaction that has
-      // entered a block meanwhile.
+      // entered a block in the meantime.
       await this.#nodes.ask(links, { op: 'transaction', transaction }).catch(() => undefined);
     }
   }

@@ -1,4 +1,4 @@
-/** Waits until a node of a devnet answers its supervisor, after its start or after a pause. */
+/** Waits, after the start or a pause of a devnet node, until the node answers its supervisor. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ProtocolError } from '../../primitives/errors.ts';

@@ -46,7 +46,7 @@ export interface ForkRequest {
 }
 
 /**
- * `prepareFork` looks for the last header of each delegate in this number of newest rounds, and records these headers
+ * `prepareFork` searches this number of newest rounds for the last header of each delegate, and records these headers
  * in the signing journals. The next header of a delegate must not contradict a header that the delegate signed in these
  * rounds.
  */
