@@ -19,8 +19,8 @@ const ADDRESSES_KNOWN_MAX = 2_000;
 /** A list of addresses and networks. */
 export interface AddressList {
   /**
-   * True if the list includes the address. False if the address is `undefined`, which means that the connection has
-   * closed.
+   * True if the list includes the address. False if the address is `undefined`. An undefined address means that the
+   * connection has closed.
    */
   includes(address: string | undefined): boolean;
 }
@@ -67,9 +67,9 @@ const READ_ONLY = refused('API write access denied', 'API write access blocked.'
 
 /**
  * Returns the addresses from which a request comes. If proxies are trusted and the header `X-Forwarded-For` of the
- * request is not empty, the result is the list of addresses in the header. The client itself may have written the first
- * of these addresses. In all other cases, the result is the address of the connection, or an empty text if the
- * connection has closed.
+ * request is not empty, the result is the list of addresses in the header. It is possible that the client itself has
+ * written the first of these addresses. In all other cases, the result is the address of the connection, or an empty
+ * text if the connection has closed.
  */
 export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy: boolean): readonly string[] {
   const ofConnection = socket.remoteAddress ?? '';
@@ -169,11 +169,11 @@ const PROXY_HEADERS = [
 
 /**
  * Creates a function that recognises requests through an untrusted proxy. If the option `trustProxy` is off, the
- * function returns true for each request that came through a proxy. Such a request has the address of the proxy, often
- * an address of this machine. Without this check, every client of the proxy would get the rights of that address. A
- * request with HTTP/1.0 also counts as a request through a proxy, because some proxies add no header but use HTTP/1.0
- * (nginx before version 1.29.7 does by default). A client gains nothing by adding false proxy headers, because these
- * headers can only remove rights.
+ * function returns true for each request that came through a proxy. Such a request has the address of the proxy. The
+ * proxy often runs on this machine. Without this check, every client of the proxy would get the rights of that address.
+ * A request with HTTP/1.0 also counts as a request through a proxy, because some proxies add no header and use
+ * HTTP/1.0. For example, nginx before version 1.29.7 does so by default. A client gains nothing by adding false proxy
+ * headers, because these headers can only remove rights.
  */
 function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request) => boolean {
   let isLogged = false;
@@ -193,9 +193,9 @@ function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request
 }
 
 /**
- * True for a request that a page of another site sends from the browser of its visitor. The address of the visitor may
- * be in the list of addresses that may use the route, but the visitor did not intend the request. A page belongs to the
- * node only if the page was loaded from the host and port of the request, because another port of this machine may
+ * True for a request that a page of another site sends from the browser of its visitor. The visitor did not intend the
+ * request, even if the address of the visitor is in the list of addresses that may use the route. A page belongs to the
+ * node only if the page was loaded from the host and port of the request, because another port of this machine can
  * belong to another program. Pages from the origin `allowed` count like pages of the node. The function is false for a
  * request with neither `Origin` nor `Sec-Fetch-Site`. Clients other than browsers usually send neither header.
  */
@@ -210,10 +210,10 @@ function isOfForeignPage({ headers }: Request, allowed: string | boolean): boole
 
 /**
  * True for a request whose `Host` header contains no readable host, or contains a name that does not belong to this
- * node. Such a name may be a sign of DNS rebinding: an attacker changes the DNS record of a page's host name to the
+ * node. Such a name can be a sign of DNS rebinding: an attacker changes the DNS record of a page's host name to the
  * node's address after the browser has loaded the page. The browser then regards the node as the site of the page. A
- * proxy on this machine may also send a request with such a name. If the `Host` header contains an IP address, the
- * request cannot come from DNS rebinding, but may come from a proxy on this machine. If a client on this machine
+ * proxy on this machine can also send a request with such a name. If the `Host` header contains an IP address, the
+ * request cannot come from DNS rebinding, but it can come from a proxy on this machine. If a client on this machine
  * connects from a loopback address, its `Host` header usually also contains a loopback address. The function is
  * therefore also true if a request comes from a loopback address, but its header contains an IP address that is not a
  * loopback address. If the node trusts proxies, the function is false for such a request.
@@ -237,8 +237,8 @@ function ownNames(names: readonly string[]): (name: string) => boolean {
 }
 
 /**
- * Parses the text of a Host header. Returns a URL with the host in lower case, and with the port unless it is the
- * default port. Undefined for a text that is not a host.
+ * Parses the text of a Host header. Returns a URL with the host in lower case. The URL contains the port only if the
+ * port is not the default port. Returns undefined for a text that is not a host.
  */
 function hostOf(host: string): URL | undefined {
   return /^[^\s/?#@\\]+$/.test(host) && URL.canParse(`http://${host}`) ? new URL(`http://${host}`) : undefined;
@@ -253,8 +253,8 @@ const LOOPBACK = readAddressList(['127.0.0.0/8', '::1'], SILENT);
 
 /**
  * True if the list contains the IP address of the client that sent the request. If proxies are trusted and the request
- * has the header `X-Forwarded-For`, every address in this header must be in the list, because the client itself may
- * have written the first of these addresses.
+ * has the header `X-Forwarded-For`, every address in this header must be in the list, because it is possible that the
+ * client itself has written the first of these addresses.
  */
 function isFrom(list: AddressList, request: Request): boolean {
   return request.ips.length > 0 ? request.ips.every((ip) => list.includes(ip)) : list.includes(request.ip);

@@ -58,8 +58,9 @@ export function withComponents(document: OpenApiDocument, dialect: HttpDialect):
     if (!names.has(text)) names.set(text, name);
   }
   /**
-   * Replaces the named shapes in a value by references. With `isWhole`, the value is the definition of a shape, which
-   * must not become a reference to itself. Only the shapes inside the definition are replaced.
+   * Replaces the named shapes in a value by references. If `isWhole` is true, the value is the definition of a shape.
+   * The definition as a whole must not become a reference, because it would refer to itself. The function then replaces
+   * only the shapes inside the definition.
    */
   const referring = (value: unknown, isWhole = false): unknown => {
     if (Array.isArray(value)) return value.map((each) => referring(each));

@@ -47,10 +47,10 @@ export class ConnectionCounters {
 
   /**
    * Counts a connection of a stranger. Refuses the connection if the address `key` already has the maximum number of
-   * connections, or if all strangers together have their maximum. In the second case, the method may ask a process to
+   * connections, or if all strangers together have their maximum. In the second case, the method can ask a process to
    * close an idle connection of the address with the most connections. The method asks only if that address has more
-   * connections than `key` would have with the new connection. The caller may repeat a refused call a moment later,
-   * when a connection may have been closed.
+   * connections than `key` would have with the new connection. The caller can repeat a refused call a moment later,
+   * because another connection has perhaps been closed by then.
    *
    * @returns the reason to refuse the connection; undefined when the connection is counted
    */

@@ -50,7 +50,7 @@ export function serveDashboard(directory: string, isDevnet = false): RequestHand
   };
 }
 
-/** True for a path that may be a file of the dashboard. */
+/** True for a path that can be a file of the dashboard. */
 export function isDashboardPath(path: string): boolean {
   return path === '/' || path.startsWith('/assets/');
 }

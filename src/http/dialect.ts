@@ -30,7 +30,7 @@ export function extendedMembers(dialect: HttpDialect, own: Members, added: Membe
 /**
  * Returns the schema of the members that `extendedMembers` returns.
  *
- * @param optional members that may be absent
+ * @param optional members that can be absent
  */
 export function extendedShape(
   dialect: HttpDialect,

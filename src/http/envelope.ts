@@ -18,12 +18,12 @@ import type { CheckedRequest, EnvelopeRoute, Reply } from './route.ts';
 /** The block whose state an answer shows, and the ETag of the answer. */
 export interface Version {
   /**
-   * This block is the tip before the handler ran or, if the data contain a greater height, the tip after the handler
-   * ran. Undefined before the node has a chain.
+   * Usually this block is the tip before the handler ran. If the data contain a greater height, this block is the tip
+   * after the handler ran. Undefined if the node has no chain yet.
    */
   readonly position: ReadPosition | undefined;
   /**
-   * Undefined if the answer may change while the chain stays the same, if the chain changed while the handler ran, or
+   * Undefined if the answer can change while the chain stays the same, if the chain changed while the handler ran, or
    * if the node has no chain yet.
    */
   readonly etag: string | undefined;
@@ -100,9 +100,9 @@ export function askHandler(
 function versionAfter(api: NodeApi, before: Version, height: number): Version {
   const { position } = before;
   if (position?.id === api.chain.tip()?.id) return before;
-  // The position was read before the handler ran. The chain has grown since then, so the data may show a height above
-  // the height of the position. The answer must then state a position at this greater height or above. The client may
-  // later require the stated height from another node (`minHeight`), and must not get data that are older than the data
-  // of this answer.
+  // The position was read before the handler ran. The chain has grown since then, so the data can show a height above
+  // the height of the position. The answer must then state a position at this greater height or above. The client can
+  // later require the stated height from another node (`minHeight`). The data of that node must then not be older than
+  // the data of this answer.
   return versionWith(position !== undefined && position.height < height ? positionOf(api) : position, undefined);
 }

@@ -246,7 +246,10 @@ async function openStream(
   else request.socket.once('end', close);
 }
 
-/** Measures the duration of a route's answers, except event streams, which last until the subscriber disconnects. */
+/**
+ * Measures the duration of the answers of a route. Does not measure event streams, because an event stream lasts until
+ * the subscriber disconnects.
+ */
 function measureAnswers(route: string, { observer }: HttpOptions): RequestHandler {
   return (request, response, next) => {
     const startedMs = performance.now();
@@ -369,7 +372,7 @@ function problemOfReading(error: unknown, request: Request): Problem | undefined
   // A path that cannot be decoded counts as a path that does not exist.
   if (error instanceof URIError) return pageNotFound();
   const { type, status } = error as { type?: unknown; status?: unknown };
-  // The parser's error message quotes the body. On paths with `/signatures`, the body may contain a passphrase, so the
+  // The parser's error message quotes the body. On paths with `/signatures`, the body can contain a passphrase, so the
   // refusal has another text.
   const detail = request.path.toLowerCase().includes('/signatures') ? 'the body is not JSON' : error.message;
   if (type === 'entity.parse.failed') return malformedBody(`SyntaxError: ${detail}`);

@@ -1,10 +1,10 @@
 /**
  * Answers the most frequent requests in one function, without Express. The fast path calls only handlers of GET routes
  * with an envelope (`envelope.ts`), without an access rule of their own (`access`), and without parameters in the path.
- * Answers in the response cache may also come from routes with parameters in the path. The fast path sends only answers
- * with status 200 or 304, which are equal to the answers of the slow path. If the fast path cannot answer a request in
- * this way, the request takes the slow path (Express), which checks the request again. Examples are a request with
- * another method than GET, a request with a body, and a request that the route refuses.
+ * Answers in the response cache can also come from routes with parameters in the path. The fast path sends only answers
+ * with status 200 or 304. These answers are equal to the answers of the slow path. If the fast path cannot answer a
+ * request in this way, the request takes the slow path (Express), which checks the request again. Examples are a
+ * request with another method than GET, a request with a body, and a request that the route refuses.
  *
  * The fast path searches two caches before it calls a handler:
  *
@@ -17,8 +17,8 @@
  * ```
  *
  * The response cache contains answers that depend only on the chain. The fast path uses these answers until the chain
- * changes. The slow path also adds such answers to the response cache. The tick cache contains answers that do not
- * depend only on the chain. The fast path uses these answers until the present iteration of the event loop ends. If the
+ * changes. The slow path also adds such answers to the response cache. The tick cache contains answers that depend on
+ * more than the chain. The fast path uses these answers until the present iteration of the event loop ends. If the
  * client accepts gzip, the fast path answers only from the response cache. All other answers for this client come from
  * the slow path, which compresses answers of at least 1,024 bytes.
  */

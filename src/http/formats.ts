@@ -32,7 +32,7 @@ const CHECKS: Readonly<Record<Format, (text: string) => boolean>> = {
   hex: (text) => /^[0-9a-f]+$/i.test(text),
   username: (text) => /^[a-z0-9!@$&_.]+$/i.test(text),
   additionalData: (text) => Buffer.byteLength(text, 'utf8') <= DATA_BYTES_MAX,
-  // Each part of an address may be any number of up to three digits, such as 999. As on a real node, a request may
+  // Each part of an address can be any number of up to three digits, such as 999. As on a real node, a request can
   // contain an address that cannot exist. The answer to this request then contains no peers.
   ip: (text) => /^(?:[0-9]{1,3}\.){3}[0-9]{1,3}$/.test(text),
   version: (text) => /^[0-9]{1,3}(?:\.[0-9]{1,3}){2}(?:-(?:alpha|beta|rc)\.[0-9]{1,3}(?:\.[0-9]{1,3})?)?$/.test(text),

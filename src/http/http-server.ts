@@ -154,8 +154,8 @@ export function createHttpServer(
    * Finds the stranger whose request a trusted proxy forwards. The connection of a trusted proxy does not wait for
    * turns, but each request of a stranger behind the proxy waits for the turn of the stranger.
    *
-   * @returns key of the client in the scheduler; undefined for a request without a trusted proxy, and for a trusted
-   *   client
+   * @returns key of the client in the scheduler; undefined for a request that no trusted proxy forwards, and for a
+   *   trusted client
    */
   const strangerBehindProxy = (request: IncomingMessage): string | undefined => {
     if (!settings.trustProxy || admission.of(request.socket)?.isTrusted !== true) return undefined;
@@ -209,7 +209,7 @@ export function createHttpServer(
     const isReached = waiters.wait(height);
     if (isReached === true) return next();
     void Promise.resolve(isReached).then((reached) => {
-      // The client may have closed the connection during the wait.
+      // Perhaps the client has closed the connection during the wait.
       if (response.destroyed) return;
       if (reached) return next();
       answerProblem(response, behind(height));

@@ -35,8 +35,8 @@ export interface Listeners {
  */
 const BACKLOG = 4_096;
 /**
- * Maximum time in milliseconds for which `drain` waits until all connections are closed. This is twice the time after
- * which node:http closes an idle connection by default.
+ * Maximum time in milliseconds for which `drain` waits until all connections are closed. The value is twice the time
+ * after which node:http closes an idle connection by default.
  */
 const DRAIN_MS_MAX = 10_000;
 /** Time in milliseconds that running answers have to finish when the listeners close. */
@@ -44,7 +44,7 @@ const CLOSE_GRACE_MS = 500;
 
 /**
  * @param parser parser that does not listen itself; it gets the admitted sockets
- * @param mayAsk false for an address that may send no requests; its requests are not parsed
+ * @param mayAsk false for an address that is not allowed to send requests; requests from this address are not parsed
  * @throws ProtocolError `TLS_INVALID` when key or certificate is invalid, or when they do not belong together
  */
 export function createListeners(
@@ -119,9 +119,9 @@ export function createListeners(
 }
 
 /**
- * Creates a listener. A client may end its side of the connection and still read the answer. So the listener does not
- * end a connection after the client's last byte. The node reads nothing from a new connection before the admission
- * accepts the connection.
+ * Creates a listener. A client can end its side of the connection and still read the answer. Therefore the listener
+ * does not end a connection after the client's last byte. The node reads nothing from a new connection before the
+ * admission accepts the connection.
  */
 function listenerFor(accept: (socket: Socket) => void): Server {
   return createServer({ allowHalfOpen: true, pauseOnConnect: true }, accept);

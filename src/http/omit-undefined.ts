@@ -1,6 +1,6 @@
 /**
- * Copies an object without its undefined members. The copy fits types whose optional members may be absent, but not
- * undefined.
+ * Copies an object without its undefined members. The copy fits types whose optional members can be absent, but cannot
+ * have the value undefined.
  */
 export function omitUndefined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const kept: Partial<T> = {};

@@ -180,7 +180,7 @@ function distinct(schemas: readonly Schema[]): readonly Schema[] {
 }
 
 /**
- * Joins the answers and the refusals of a route, by status. A route may have an answer and a refusal with the same
+ * Joins the answers and the refusals of a route, by status. A route can have an answer and a refusal with the same
  * status, for example 503 for `/readyz`.
  */
 function joined(

@@ -35,8 +35,8 @@ export interface HttpOptions {
    */
   readonly forgingWhiteList: readonly string[];
   /**
-   * Access to the legacy request that registers a second signature, and contains passphrases. `enabled`: whether the
-   * node serves this request. `whiteList`: the addresses that may send this request.
+   * Access to the legacy request that registers a second signature. This request contains passphrases. `enabled`:
+   * whether the node serves this request. `whiteList`: the addresses that may send this request.
    */
   readonly legacySignatures: { readonly enabled: boolean; readonly whiteList: readonly string[] };
   /** If true, every method except GET, HEAD and OPTIONS is refused. */
@@ -68,7 +68,7 @@ export interface HttpOptions {
   readonly observer: Observer;
   /**
    * The limit on the share of the main thread's time for strangers (clients that are not trusted). Other parts of the
-   * node may use the same object. Default: an object that only the HTTP interface uses.
+   * node can use the same object. Default: an object that only the HTTP interface uses.
    */
   readonly workShare?: WorkShare;
   /** Listening sockets that another process has opened; absent if this process opens its own sockets. */

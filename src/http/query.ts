@@ -24,8 +24,8 @@ export type Query = ReadonlyMap<string, QueryValue>;
 
 /**
  * Parses the query string (without the `?`) in the same way as a real lisk-sdk node. Brackets after a name declare a
- * list (`p[]`, `p[0]`) or an object (`p[x]`). A name or value with invalid percent escapes is not decoded, except that
- * `+` becomes a space. The function never throws.
+ * list (`p[]`, `p[0]`) or an object (`p[x]`). The function does not decode the percent escapes of a name or value if
+ * one of these escapes is invalid. In this case, it only replaces each `+` by a space. The function never throws.
  */
 export function parseQuery(text: string): Query {
   const query = new Map<string, QueryValue>();

@@ -1,6 +1,6 @@
 /**
  * Consistent reads over HTTP. The headers of an answer name the block whose state the answer shows. If the answer has
- * an ETag, the ETag contains the id of this block. A client may send the highest height that it has seen. A node below
+ * an ETag, the ETag contains the id of this block. A client can send the highest height that it has seen. A node below
  * this height waits for the height, or answers with a 503. The answer therefore never shows the state at a lower
  * height, even if a load balancer sends the request to another node than the earlier requests of the client.
  */
@@ -76,7 +76,7 @@ const PARAMETER_NAME = `${MIN_HEIGHT_PARAMETER}=`;
 const PARAMETER = /[?&]minHeight=([^&#]*)/g;
 /**
  * Matches a target below `/api`, where `http.strictDialect` applies. The pattern ignores the case of the letters,
- * because the routes of generation 2 ignore it.
+ * because the routes of generation 2 also ignore the case.
  */
 const BELOW_PREFIX = /^\/api(?:[/?#]|$)/i;
 const HEIGHT = /^[1-9][0-9]{0,9}$/;

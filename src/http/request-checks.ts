@@ -81,7 +81,7 @@ export function createRequestChecks(options: HttpOptions, parts: RequestCheckPar
     allowance: Allowance,
     expectation: Expectation | undefined,
   ): Allowance | undefined => {
-    // The client may have closed the connection while the node waited for the result of the rate limit.
+    // Perhaps the client has closed the connection while the node waited for the result of the rate limit.
     if (response.destroyed) return undefined;
     if (!allowance.isRefused) {
       const refusal = malformedHead(request, expectation);
@@ -130,7 +130,7 @@ const WITH_BODY = { takesBody: true };
 const WITHOUT_BODY = { takesBody: false };
 
 /**
- * Returns the method of a request. A client that can only send GET and POST may send a POST with another method in the
+ * Returns the method of a request. A client that can only send GET and POST can send a POST with another method in the
  * header `X-HTTP-Method-Override`. If the header contains several methods, the first one counts. The function ignores a
  * method that node:http does not know.
  */
@@ -171,8 +171,10 @@ function refusal(reason: RefusalReason, status: number, type: string, text: stri
 }
 
 /**
- * Returns the refusal of an HTTP/1.1 request without `Host`, of a request with several `Host` headers (RFC 9112 section
- * 3.2), or of a request with an unknown value of `Expect`; undefined for any other request. Both refusals have no body, like the refusals of node:http, and end the connection.
+ * Returns the refusal of a request with a malformed head. There are three such requests: an HTTP/1.1 request without
+ * `Host`, a request with several `Host` headers (RFC 9112 section 3.2), and a request with an unknown value of
+ * `Expect`. For any other request, the result is undefined. The refusals have no body, like the refusals of node:http,
+ * and end the connection.
  */
 function malformedHead(
   { rawHeaders, httpVersion }: IncomingMessage,

@@ -50,7 +50,7 @@ export function createRouteTable(routes: readonly Route[], caseSensitive: boolea
     methods.set(path, withBody);
   }
   const paths = [...methods].map(([path, withBody]) => ({
-    // The same paths match as in Express: a parameter is a whole segment, and a path may end with a slash.
+    // The same paths match as in Express: a parameter is a whole segment, and a path can end with a slash.
     pattern: new RegExp(
       path === '/' ? '^/api/?$' : `^(?:/api)?${path.replaceAll(/[.]/g, '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}/?$`,
       caseSensitive ? '' : 'i',

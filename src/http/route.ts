@@ -55,9 +55,9 @@ interface Declared {
 export interface EnvelopeRoute extends Declared {
   readonly kind?: 'envelope';
   /**
-   * Present when the answer depends only on the request and the chain, so that the response cache can store it until
-   * the chain changes. There is one exception: the member `receivedAt` of confirmed transactions also depends on the
-   * node. The cache stores such an answer nevertheless, so the answer can contain an old value of this member.
+   * Present when the answer depends only on the request and the chain, so that the response cache can store the answer
+   * until the chain changes. There is one exception: the member `receivedAt` of confirmed transactions also depends on
+   * the node. The cache stores such an answer nevertheless, so the answer can contain an old value of this member.
    */
   readonly isOfChain?: true;
   /** Shapes of `meta` and `data` in an answer with status 200. */
@@ -80,7 +80,9 @@ interface PlainReply {
   readonly status: number;
   /** The node sends a text unchanged, and converts any other value to JSON. */
   readonly body: unknown;
-  /** Further headers of this answer. They replace security headers of the same name (`setSecurityHeaders`). */
+  /**
+   * Further headers of this answer. These headers replace the security headers of the same name (`setSecurityHeaders`).
+   */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -130,7 +132,7 @@ export interface Reply {
   readonly data: unknown;
   /**
    * Height of the tip that `data` shows, if the node's own process made `data`. The reading process that sends the
-   * answer may have an older view of the chain. `askHandler` uses this height, so that the headers of the answer do not
+   * answer can have an older view of the chain. `askHandler` uses this height, so that the headers of the answer do not
    * name a block below the tip in `data`.
    */
   readonly height?: number;
@@ -187,7 +189,7 @@ export class CheckedRequest {
     return value;
   }
 
-  /** Returns the value of a parameter as text. The value itself may be text or a number. */
+  /** Returns the value of a parameter as text. The value itself can be text or a number. */
   either(name: string): string | undefined {
     const value = this.#values.get(name);
     return value === undefined ? undefined : String(value);

@@ -13,8 +13,8 @@ import type { MonotonicClock } from '../monotonic-clock.ts';
  */
 const ACCEPTING_MS = 50;
 /**
- * Time in milliseconds from the end of an accepting phase that reached `ACCEPTING_MS` until the next accepting phase
- * may start. Without this time, a flood of connections would stop all work for strangers.
+ * Minimum time in milliseconds between two accepting phases if the first of them lasted for `ACCEPTING_MS`. Without
+ * this time, a flood of connections would stop all work for strangers.
  */
 const WORKING_MS = 10;
 
@@ -42,13 +42,14 @@ export class AcceptPriority {
   }
 
   /**
-   * True during an accepting phase: connections may be waiting to be accepted, and the work for strangers must wait.
+   * True during an accepting phase. In this phase, connections perhaps wait to be accepted, and the work for strangers
+   * must wait.
    */
   get isBusy(): boolean {
     return this.#isLooking;
   }
 
-  /** Resolves when no accepting phase is running, so that the work for strangers may continue. */
+  /** Resolves when no accepting phase is running, so that the work for strangers can continue. */
   async over(): Promise<void> {
     if (this.#isLooking) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }

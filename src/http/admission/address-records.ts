@@ -1,7 +1,7 @@
 /**
  * Records the recent behaviour of addresses: how many connections they open, how many of their connections and requests
- * the node refuses, and whether they are shut out. The node refuses all connections of an address that is shut out. All
- * addresses with the same key (`clientKey`) count as one address.
+ * the node refuses, and which addresses are shut out. The node refuses all connections of an address that is shut out.
+ * All addresses with the same key (`clientKey`) count as one address.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';

@@ -38,7 +38,7 @@ const SUSPENDED_MS = 2 * SWEEP_MS;
 /**
  * Times in milliseconds for which a stranger's new connection waits for another connection to close, if the maximum
  * number of connections of strangers is reached. One process counts the connections of all processes that answer HTTP.
- * If the maximum is reached, the counting process may ask one of these processes to close an idle connection. After
+ * If the maximum is reached, the counting process can ask one of these processes to close an idle connection. After
  * each wait, this process asks the counting process again. The waits are short, because a process that is not busy
  * closes the idle connection within a few milliseconds.
  */
@@ -71,8 +71,8 @@ export class Admission implements ConnectionHost {
   readonly #lingering = new Set<ClientConnection>();
   readonly #bySocket = new WeakMap<Socket, ClientConnection>();
   /**
-   * Answers to refused connections, by the reason. A refused connection gets no answer if its reason has no entry here,
-   * if it uses TLS, or if many tasks of strangers wait (`FairScheduler.isPressed`).
+   * Answers to refused connections, by the reason of the refusal. A refused connection gets no answer if its reason has
+   * no entry here, if it uses TLS, or if many tasks of strangers wait (`FairScheduler.isPressed`).
    */
   readonly #fullAnswers: Readonly<Partial<Record<RefusalReason, Buffer>>>;
   #sweptMs: number;
@@ -166,8 +166,8 @@ export class Admission implements ConnectionHost {
     let reason = await ask();
     for (const waitMs of ROOM_WAITS_MS) {
       if (reason !== 'connections' || socket.destroyed) break;
-      // The counting process may have asked this process or another process to close an idle connection. During this
-      // wait, that process can close the idle connection.
+      // Perhaps the counting process has asked this process or another process to close an idle connection. The wait
+      // gives that process time to close the idle connection.
       await new Promise<void>((resolve) => this.clock.after(waitMs, resolve));
       if (!socket.destroyed && !this.#isClosed) reason = await ask();
     }
@@ -252,8 +252,8 @@ export class Admission implements ConnectionHost {
     this.clock.after(SWEEP_MS, () => {
       if (this.#isClosed) return;
       const nowMs = this.clock.nowMs();
-      // If the process was suspended or blocked, it reads the waiting input before it checks time limits. Otherwise the
-      // node would close connections because of its own delay.
+      // If the process was suspended or blocked, it reads the waiting input before it checks time limits. If the
+      // process checked the time limits first, it would close connections because of its own delay.
       const wasSuspended = nowMs - this.#sweptMs > SUSPENDED_MS;
       this.#sweptMs = nowMs;
       if (!wasSuspended) for (const connection of this.#connections.all()) connection.checkTime(nowMs);
@@ -272,7 +272,7 @@ export class Admission implements ConnectionHost {
 }
 
 /**
- * Sends an answer and closes the connection. If the client has already sent data, the operating system may reset the
+ * Sends an answer and closes the connection. If the client has already sent data, the operating system can reset the
  * connection, but most clients still read the answer.
  */
 function closeWith(socket: Socket, answer: Buffer): void {

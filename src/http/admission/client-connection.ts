@@ -40,8 +40,8 @@ export interface ConnectionHost {
   /**
    * Whether the connection stays open after the last answer, so that the node can read and discard further input.
    * Always true for a trusted client. For a stranger, the result is false if many tasks of strangers wait
-   * (`FairScheduler.isPressed`). It is also false if `LINGERING_MAX` connections of strangers already stay open in this
-   * way.
+   * (`FairScheduler.isPressed`). The result is also false if `LINGERING_MAX` connections of strangers already stay open
+   * in this way.
    */
   mayLinger(connection: ClientConnection): boolean;
   /** Counts a refusal. After too many refusals, a stranger's address is shut out and its connections are closed. */
@@ -232,8 +232,9 @@ export class ClientConnection implements CountedConnection, Holder {
       parse: (chunk) => this.#receive(chunk),
       end: () => this.#endWhenAnswered(),
     });
-    // When node:http ends the connection after an answer, bytes of the request may be unread. If the node closed the
-    // socket immediately, the operating system would reset the connection, and the client might not get the answer.
+    // When node:http ends the connection after an answer, some bytes of the request can still be unread. If the node
+    // closed the socket immediately, the operating system would reset the connection, and the client might not get the
+    // answer.
     const destroySoon = socket.destroySoon.bind(socket);
     socket.destroySoon = () => {
       if (this.#gate.heldBytes > 0 || this.#gate.isIncomplete) this.#linger();
@@ -284,8 +285,8 @@ export class ClientConnection implements CountedConnection, Holder {
   }
 
   /**
-   * True if newly received bytes must wait. This is so while the node answers a request and needs no more bytes of it.
-   * The new bytes belong to a later request, or to a body that the node has not accepted.
+   * True if newly received bytes must wait. They must wait while the node answers a request and needs no more bytes of
+   * this request. The new bytes belong to a later request, or to a body that the node has not accepted.
    */
   get #isOnTop(): boolean {
     return this.#gate.isBusy && !this.#gate.isBodyMissing;
@@ -318,7 +319,7 @@ export class ClientConnection implements CountedConnection, Holder {
     });
   }
 
-  /** Passes on to the parser the received bytes that the gate lets through now. */
+  /** Gives the parser the received bytes that the gate lets through now. */
   #letThrough(): void {
     this.#isPassing = true;
     this.contain(() => this.#passOn());

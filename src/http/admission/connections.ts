@@ -12,9 +12,9 @@ export interface CountedConnection {
   readonly key: string;
   readonly isTrusted: boolean;
   /**
-   * True if the node handles no request of the connection, sends no answer, and holds no bytes of the connection that
-   * wait until the fair scheduler (`fair-scheduler.ts`) gives the connection a turn. The node may have read a part of
-   * the head of a request.
+   * True if three conditions hold: the node handles no request of the connection, sends no answer on the connection,
+   * and holds no bytes that wait for the next turn of the connection (`fair-scheduler.ts`). A connection can be idle
+   * even if the node has read a part of the head of a request.
    */
   readonly isIdle: boolean;
   cutForNewcomer(): void;
@@ -60,7 +60,7 @@ export class Connections<T extends CountedConnection> {
   isFullInTotal = false;
 
   /**
-   * Decides whether a new connection may stay. To make room for a stranger's new connection, the method may close an
+   * Decides whether a new connection may stay. To make room for a stranger's new connection, the method can close an
    * idle connection of another stranger (`makeRoom`).
    *
    * @returns the reason to close the new connection, if it must be closed

@@ -1,6 +1,7 @@
 /**
- * The limits that the admission (`admission.ts`) enforces on HTTP connections. Limits that an operator may want to
- * change are options. All other limits are constants, and their comments give the reasons.
+ * The limits that the admission (`admission.ts`) enforces on HTTP connections. A limit is an option if an operator can
+ * have a reason to change it. All other limits are constants, and the comments on the constants give the reasons for
+ * their values.
  */
 
 import type { HttpLimits } from '../options.ts';
@@ -77,9 +78,9 @@ export const READING_TIMEOUT_MS = 60_000;
 
 /**
  * Maximum time in milliseconds for which a connection stays open after its last answer. The node reads and discards
- * input that still arrives. Otherwise the operating system would reset the connection because of unread input, perhaps
- * before the client has read the answer. After `LINGER_BYTES_MAX` bytes, the node stops reading, and the client can use
- * the remaining time to read the answer.
+ * input that still arrives. If the node did not read this input, the operating system would reset the connection,
+ * perhaps before the client has read the answer. After `LINGER_BYTES_MAX` bytes, the node stops reading, and the client
+ * can use the remaining time to read the answer.
  */
 export const LINGER_MS = 5_000;
 export const LINGER_BYTES_MAX = 128 * 1024;

@@ -53,7 +53,7 @@ export class RefusalCounter {
 
   /**
    * Logs an error of the node that client input caused. Only one error in an interval of `LINE_MS` is logged, because a
-   * client may cause these errors at will.
+   * client can cause any number of these errors.
    */
   fail(error: unknown): void {
     const nowMs = this.#clock.nowMs();
@@ -85,9 +85,9 @@ export class RefusalCounter {
 }
 
 /**
- * Refusals with these reasons cause a log line, because an operator may have to act. The line states the counts of all
- * reasons. The reason `failed` is not in the list, because the method `fail` logs the error of such a refusal. The
- * other reasons, such as unknown paths, malformed requests and slow clients, are normal and cause no line.
+ * Refusals with these reasons cause a log line, because they can require an action of the operator. The line states the
+ * counts of all reasons. The reason `failed` is not in the list, because the method `fail` logs the error of such a
+ * refusal. The other reasons, such as unknown paths, malformed requests and slow clients, are normal and cause no line.
  */
 const LINE_REASONS: readonly RefusalReason[] = [
   'access',

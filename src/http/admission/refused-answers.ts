@@ -6,7 +6,7 @@
 import { STATUS_CODES } from 'node:http';
 
 /**
- * Builds a complete answer, which tells the client that the connection ends.
+ * Builds a complete answer that tells the client that the connection ends.
  *
  * @param headers further headers of the answer, as alternating names and values
  */

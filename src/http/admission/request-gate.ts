@@ -124,7 +124,8 @@ export class RequestGate {
   }
 
   /**
-   * Returns the bytes that the parser may have now, up to the end of one head or one body; undefined if there are none.
+   * Returns the bytes that the gate can pass to the parser now, up to the end of one head or one body. Returns
+   * undefined if the gate can pass on no bytes now.
    */
   next(): Buffer | undefined {
     const held = this.#held();
@@ -137,7 +138,7 @@ export class RequestGate {
     return bytes === held.length ? held : held.subarray(0, bytes);
   }
 
-  /** The held bytes in one buffer; undefined if no bytes may be passed on now. */
+  /** The held bytes in one buffer; undefined if the gate can pass on no bytes now. */
   #held(): Buffer | undefined {
     const mustWait = this.#exchange !== undefined && (!this.isBodyMissing || this.#exchange.start !== undefined);
     return mustWait ? undefined : this.#joined();
@@ -179,7 +180,7 @@ function isChunked({ headers }: Pick<GatedRequest, 'headers'>): boolean {
 
 /**
  * Number of bytes up to the end of a head. If the end mark of the head (`HEAD_END`) has not arrived completely, the
- * gate holds back the last bytes that may be the start of the mark. The gate therefore also finds a mark that arrives
+ * gate holds back the last bytes that can be the start of the mark. The gate therefore also finds a mark that arrives
  * in two chunks, and never passes on bytes of the next request together with a head.
  */
 function upToHeadEnd(bytes: Buffer): number {

@@ -35,7 +35,7 @@ export class ChainAsOf {
    * The block at a height, in the chain as it was when the record had just been written; undefined if the log no longer
    * contains the block.
    *
-   * @param height at most `tipHeight()`; for a greater height, the result may be a block that was applied later
+   * @param height at most `tipHeight()`; for a greater height, the result can be a block that was applied later
    */
   block(height: number): Block | undefined {
     const { chain, log } = this.#api;
@@ -58,8 +58,8 @@ export function lastPastHeight(past: ChainAsOf, finality: Finality): number {
 }
 
 /**
- * Returns the place at which an event stream must start to send all blocks from `height` on, and then the later events
- * of the log.
+ * Returns the place at which an event stream must start. From this place, the stream sends all blocks from `height` on,
+ * and then the later events of the log.
  *
  * @returns undefined when the block at `height - 1` does not exist yet, or if `finality` is `final` and this block is
  *   not final yet

@@ -1,7 +1,7 @@
 /**
  * Selects the events that a subscriber of the event stream wants. `LogFeed` first checks a record of the event log
- * (`mayWant`), and reads the block of the record only if the subscriber may want events of this record. Then `LogFeed`
- * checks each event (`isWanted`).
+ * (`mayWant`), and reads the block of the record only if the subscriber possibly wants events of this record. Then
+ * `LogFeed` checks each event (`isWanted`).
  */
 
 import type { ChainRecord } from '../../ports/chain-log.ts';
@@ -33,7 +33,7 @@ export function wantsRecords({ names }: EventFilter): boolean {
   return names.size === 0 || OF_RECORDS.some((name) => names.has(name));
 }
 
-/** True when a record may have events for the subscriber. The check ignores `address` and `delegate`. */
+/** True when a record possibly has events for the subscriber. The check ignores `address` and `delegate`. */
 export function mayWant({ names, finality }: EventFilter, record: ChainRecord, params: ChainParams): boolean {
   const { kind, height, finalizedBefore, finalizedAfter } = record;
   const wants = (among: readonly EventName[]): boolean => names.size === 0 || among.some((name) => names.has(name));

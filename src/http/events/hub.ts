@@ -56,8 +56,8 @@ export interface EventHub {
    */
   add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): Live<boolean>;
   /**
-   * Returns the place at which a stream must start to send first the blocks of the chain from `height` on, and then the
-   * later events of the log.
+   * Returns the place at which a stream must start. From this place, the stream first sends the blocks of the chain
+   * from `height` on, and then the later events of the log.
    *
    * @returns undefined when the chain has no block at `height - 1` yet, or if `finality` is `final` and that block is
    *   not final yet
@@ -122,8 +122,8 @@ class Hub implements EventHub {
   readonly #log: LogFeed<Subscriber>;
   readonly #replays: LiveReplays;
   /**
-   * Subscribers for which there may be new events. All subscribers of trusted clients have one key; the others have the
-   * key of their client (`waitingKeyOf`).
+   * Subscribers for which there are possibly new events. All subscribers of trusted clients have one key; the others
+   * have the key of their client (`waitingKeyOf`).
    */
   readonly #waiting = new Map<string, Set<Subscriber>>();
   readonly #batcher = new EventBatcher((batch) => this.#sendBatch(batch));
@@ -334,8 +334,8 @@ class Hub implements EventHub {
     after: EventPlace | undefined,
     client: EventClient,
   ): Subscriber {
-    // This process may not have read the newest events from the log yet. Another process may already have sent these
-    // events to the client.
+    // It is possible that this process has not read the newest events from the log yet, and that another process has
+    // already sent these events to the client.
     if (after !== undefined && after.sequence > this.#api.log.last()) this.#api.refresh?.();
     // The place after all events of the last record. A subscriber that does not request a place starts here.
     const last = endOfLog(this.#api);

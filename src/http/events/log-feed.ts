@@ -20,9 +20,9 @@ const STEPS_PER_SUBSCRIBER = 20;
 /**
  * Maximum number of parts of records for which the feed caches the events and the text of each event. The feed caches
  * fewer parts if a block of the network can contain more than 25 transactions (`TRANSACTIONS_CACHED_MAX`). Almost every
- * record has one part. A stranger (a client that is not trusted) that wants events of the log counts as a replay (`replays.ts`) if its place is more than this number
- * of records before the end of the log. Such a stranger also counts as a replay if its place is a requested height, or
- * seems to belong to another log (`isOfOtherLog` in `chain-as-of.ts`).
+ * record has one part. A stranger is a client that is not trusted. A stranger that wants events of the log counts as a
+ * replay (`replays.ts`) in three cases: its place is more than this number of records before the end of the log, its
+ * place is a requested height, or its place seems to belong to another log (`isOfOtherLog` in `chain-as-of.ts`).
  */
 export const RECORDS_CACHED_MAX = 64;
 /** Maximum number of transactions whose events the feed caches. */
@@ -74,8 +74,9 @@ export class LogFeed<S extends FedSubscriber> {
   readonly #send: (subscriber: S, text: string) => void;
   readonly #cached: LruMap<string, CachedPart>;
   /**
-   * The events of the blocks that were last read from the chain. A genesis block can have thousands of transactions, and
-   * its events fill a connection many times. The garbage collection may take the events of a block away.
+   * The events of the blocks that were last read from the chain. A genesis block can have thousands of transactions,
+   * and the events of these transactions fill the buffer of a connection many times. The garbage collection can remove
+   * the events of a block from this cache.
    */
   readonly #past = new LruMap<string, WeakRef<readonly LazyEvent[]>>(PAST_BLOCKS_CACHED_MAX);
 

@@ -9,8 +9,8 @@ import type { Route } from '../route.ts';
 import { COUNT, FLAG, objectOf, TEXT } from '../views/shapes.ts';
 
 /**
- * Maximum number of blocks that a ready node may be behind its peers. The limit is not 0, because a new block may reach
- * the peers before it reaches the node.
+ * Maximum number of blocks by which a ready node can be behind its peers. The limit is not 0, because a new block can
+ * reach the peers before it reaches the node.
  */
 const LAG_BLOCKS_MAX = 2;
 
@@ -21,8 +21,8 @@ const LAG_BLOCKS_MAX = 2;
  */
 const TIP_AGE_SLOTS_MAX = 30;
 /**
- * Maximum age of the tip in slots for a node that does not forge. The last block of the network may be one slot old,
- * and a ready node may be `LAG_BLOCKS_MAX` blocks behind that block.
+ * Maximum age of the tip in slots for a node that does not forge. The last block of the network can be one slot old,
+ * and a ready node can be `LAG_BLOCKS_MAX` blocks behind that block.
  */
 const FOLLOWER_TIP_AGE_SLOTS_MAX = LAG_BLOCKS_MAX + 1;
 
@@ -66,7 +66,8 @@ export const READINESS_ROUTE: Route = {
 async function notReadyReason(api: NodeApi, status: NodeStatus): Promise<string | undefined> {
   const { syncing, height, networkHeight, secondsSinceEpoch, isAlone } = status;
   if (syncing) return `The node synchronises with its peers: height ${height} of ${networkHeight}.`;
-  // If a node needs no peers and does not forge, it only serves its existing chain. The age of its tip does not matter.
+  // If a node needs no peers and does not forge, it only serves its existing chain. The age of the tip of such a node
+  // does not matter.
   const isForging = (await api.forgingDelegates()).some(({ forging }) => forging);
   if (isAlone === true && !isForging) return undefined;
   const ageS = secondsSinceEpoch - (api.chain.tip()?.timestamp ?? 0);
@@ -78,8 +79,8 @@ async function notReadyReason(api: NodeApi, status: NodeStatus): Promise<string 
     const connected = (await api.peers()).filter(({ state }) => state === 'connected');
     if (connected.length === 0) return `The node has no peers, and its last block is ${durationText(ageS)} old.`;
     // The tip is also old if the whole network has stopped making blocks. In this case, the peers are at the height of
-    // the node, and the node is ready. A peer that has just connected may not have announced its height, so the check
-    // ignores peers without a height.
+    // the node, and the node is ready. It is possible that a peer that has just connected has not announced its height
+    // yet. The check therefore ignores peers without a height.
     const heights = connected.flatMap(({ info }) => (info.height === undefined ? [] : [info.height]));
     if (heights.length === 0) {
       return `No connected peer has sent its height yet, and the last block is ${durationText(ageS)} old.`;
