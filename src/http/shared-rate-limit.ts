@@ -9,7 +9,7 @@ import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
 import type { HttpLimits } from './options.ts';
 import { CLIENTS_MAX, UNLIMITED } from './rate-limit.ts';
 
-/** A rate limit whose decision may come from another process. */
+/** A rate limit whose decision can come from another process. */
 export interface LiveRateLimit {
   take(client: string | undefined, cost?: number): Live<Allowance>;
 }

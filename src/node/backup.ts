@@ -61,16 +61,17 @@ const READ_BYTES = 256 * 1024;
  */
 const UNPACKED_TIMES_MAX = 100;
 /**
- * Size in bytes that any unpacked snapshot may have, even if its file is very small. A small file may contain a genesis
- * block with many similar accounts, which compress well.
+ * Size in bytes that any unpacked snapshot is allowed to have, even if its file is very small. A small file can contain
+ * a genesis block with many similar accounts, which compress well.
  */
 const UNPACKED_BYTES_ALWAYS = 256 * 1024 * 1024;
 
 /**
  * Copies the chain into `<folder>/<network>/chain`, where a node with the option `--data-dir <folder>` finds it. A node
- * may use the chain during the copy. The copy does not contain the signing journal. In an old copy of the journal, the
+ * can use the chain during the copy. The copy does not contain the signing journal. In an old copy of the journal, the
  * newest signed headers are missing, so a node that trusts this copy could sign headers that contradict the missing
- * ones. On a node without a journal, the delegates first wait before they sign, as `double-forging-guard.ts` describes.
+ * headers. On a node without a journal, the delegates first wait before they sign, as `double-forging-guard.ts`
+ * describes.
  *
  * @throws ProtocolError `BACKUP_EXISTS` when the folder already has data of the network, `STORE_DAMAGED` when the copy
  *   is damaged; errors of `copyStore` and of the system. After an error, no files of the unfinished copy remain
@@ -101,7 +102,7 @@ export async function backUp(
 }
 
 /**
- * Writes the chain and its state into one compressed file. A node may use the chain during this call.
+ * Writes the chain and its state into one compressed file. A node can use the chain during this call.
  *
  * @throws ProtocolError `SNAPSHOT_UNWRITABLE`, with the file and the reason, when the file cannot be written;
  *   `STORE_DAMAGED` when the copied chain is damaged; errors of `copyStore`. After an error, no files of the unfinished
@@ -342,7 +343,10 @@ async function describeWhole(copy: ChainLocation, original: ChainLocation): Prom
   return describe(copy, (store) => refuseChangedState(store, chainDirectory(original)));
 }
 
-/** Returns the layout of a copied store. A copy has the layout of the original, which may be an earlier one. */
+/**
+ * Returns the layout of a copied store. A copy has the layout of the original. This layout can be the layout of an
+ * earlier version.
+ */
 async function layoutOfCopy(copy: ChainLocation): Promise<number> {
   const store = openLmdbSnapshot(chainDirectory(copy));
   try {

@@ -11,7 +11,8 @@ import { checkRegularFile, whyUnreadable } from '../config/bounded-file.ts';
 import { ProtocolError } from '../primitives/errors.ts';
 
 /**
- * Maximum length of a line in bytes. A line has room for the longest genesis block that a network folder may contain.
+ * Maximum length of a line in bytes. A line has room for the longest genesis block that a network folder is allowed to
+ * contain.
  */
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
 /**
@@ -50,8 +51,8 @@ export interface ChainFile {
  * Checks that a file can be opened, and returns an object that reads its lines.
  *
  * @param file path; `-` for the standard input, whose content must not be compressed
- * @throws ProtocolError `CHAIN_FILE_UNUSABLE` when the path does not lead to a regular file, or when this process may
- *   not read the file
+ * @throws ProtocolError `CHAIN_FILE_UNUSABLE` when the path does not lead to a regular file, or when this process is
+ *   not allowed to read the file
  */
 export function openChainFile(file: string): ChainFile {
   const isStandardInput = file === STANDARD_STREAM;

@@ -39,7 +39,7 @@ export interface ChainLocation {
   readonly dataDirectory: string;
   /**
    * The store calls this function before it writes missing index entries. Entries are missing if an import or a sync
-   * was killed. Writing them takes up to half a minute.
+   * was killed. Writing the missing entries takes up to half a minute.
    */
   readonly onBackfill?: ChainStoreOptions['onBackfill'];
 }
@@ -162,8 +162,8 @@ export async function openIndexedSnapshot(location: ChainLocation): ReturnType<t
 
 /**
  * Returns a clock that never shows a time before the timestamp of the tip of a stored chain. Without this clock, a
- * command could refuse stored blocks as blocks from the future. The clock of the node that stored the blocks may have
- * been ahead of the clock of this machine, for example in a devnet.
+ * command could refuse stored blocks as blocks from the future. Perhaps the clock of the node that stored the blocks
+ * was ahead of the clock of this machine, for example in a devnet.
  */
 export function clockOfChain(store: Pick<StoredChain, 'tip'>, params: ChainParams, clock = systemClock): Clock {
   const tipMs = momentMs(store.tip()?.timestamp ?? 0, params);

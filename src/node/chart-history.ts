@@ -112,7 +112,7 @@ export class ChartHistory {
       const points = this.#points[span];
       const timeMs = Math.floor(nowMs / intervalMs) * intervalMs;
       let point = points.at(-1);
-      // If the clock was set back, the newest point may belong to an interval after the current one. In this case, new
+      // If the clock was set back, the newest point can belong to an interval after the current one. In this case, new
       // blocks and reorgs count in this newest point.
       if (point === undefined || point.timeMs < timeMs) {
         point = { timeMs, blocks: 0, transactions: 0, missedSlots: 0, reorgs: 0, delaysMs: 0, delayed: 0, pool, peers };

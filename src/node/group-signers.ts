@@ -50,8 +50,8 @@ export type FindSigners = (transaction: Transaction, payer: Payer) => Promise<Gr
 
 /**
  * Creates the function that finds the signers of transactions. A cache keeps one search for each transaction, even
- * after the search has ended, so that later requests of all clients can use it. The function begins a new search when
- * the signatures or the group of the transaction have changed.
+ * after the search has ended, so that later requests of all clients can use this search. The function begins a new
+ * search when the signatures or the group of the transaction have changed.
  *
  * @returns a function that rejects with ProtocolError `VERIFICATION_LIMIT` when checks are needed and the budget of the
  *   payer is used up
@@ -61,7 +61,7 @@ export function createGroupSigners(parts: GroupSignersParts): FindSigners {
 
   const searchFor = (transaction: Transaction, group: Group): Search => {
     const before = known.get(transaction.id);
-    // While a transaction waits in the pool, its group and its signatures may change. In this case, the cached search
+    // While a transaction waits in the pool, its group and its signatures can change. In this case, the cached search
     // is out of date.
     if (before?.isOf(transaction, group) === true) return before;
     const search = new Search(transaction, group);
@@ -74,7 +74,7 @@ export function createGroupSigners(parts: GroupSignersParts): FindSigners {
     for (;;) {
       const group = groupOf(transaction, parts.state());
       if (group === undefined) return undefined;
-      // During a call of `pause`, the transaction may get another signature, and the request of another client may
+      // During a call of `pause`, the transaction can get another signature, and the request of another client can
       // replace the search in the cache. Each request therefore keeps a reference to its own search.
       if (search?.isOf(transaction, group) !== true) search = searchFor(transaction, group);
       for (let checks = 0; checks < CHECKS_PER_TURN && search.signers === undefined; checks += 1) {
@@ -129,8 +129,8 @@ class Search {
   readonly #unassigned: Signature[];
   readonly #hasSigned: boolean[] = [];
   /**
-   * Index in `#unassigned` of the next signature to try. The search tries it with the key of the first member for whom
-   * `#hasSigned` has no result yet.
+   * Index in `#unassigned` of the next signature to try. The search tries this signature with the key of the first
+   * member for whom `#hasSigned` has no result yet.
    */
   #at = 0;
 

@@ -50,7 +50,7 @@ export interface ImportResult extends ImportProgress {
 
 export interface ImportOptions {
   readonly chain: Chain;
-  /** Indexes of the chain's store. No other code may query the indexes while `importChain` runs. */
+  /** Indexes of the chain's store. No other code is allowed to query the indexes while `importChain` runs. */
   readonly indexes: IndexBackfill;
   readonly genesis: Block;
   readonly file: ChainFile;
@@ -65,9 +65,10 @@ export interface ImportOptions {
 interface ReadJob {
   readonly numbers: readonly number[];
   /**
-   * One item for each line: the block of the line. If the line contains no valid block, or if its text differs from the
-   * block that was read from it, the item is the line itself (see `#look`). For a line with block 1, the item is always
-   * the line: the import does not validate block 1, but compares it with the genesis block of the network.
+   * One item for each line: the block of the line. If the line contains no valid block, or if the text of the line
+   * differs from the block that was read from the line, the item is the line itself (see `#look`). For a line with
+   * block 1, the item is always the line: the import does not validate block 1, but compares it with the genesis block
+   * of the network.
    */
   readonly blocks: Promise<Iterable<Block | Buffer>>;
 }
@@ -220,7 +221,10 @@ class ImportRun {
     for (const group of this.#underWay.splice(0)) await group;
   }
 
-  /** True if the signal stopped the import although some of the lines that `take` received were not applied yet. */
+  /**
+   * True if two conditions hold: the signal stopped the import, and some of the lines that `take` received were not
+   * applied.
+   */
   get wasStopped(): boolean {
     return this.#wasStopped;
   }
@@ -287,8 +291,8 @@ class ImportRun {
           this.#last = block;
         } catch (error) {
           if (!(error instanceof BlockRejected)) throw error;
-          // The error must name the first refused block. A block on an earlier line of the group may be refused too, so
-          // the blocks on the earlier lines are applied first.
+          // The error must name the first refused block. It is possible that a block on an earlier line of the group is
+          // refused, too. Therefore the import applies the blocks on the earlier lines first.
           await this.#append(group);
           if (lineNumber === 1) this.#refuseForeign(read);
           const id = Buffer.isBuffer(read) ? unverifiedId(textOfLine(read)) : read.id;

@@ -1,8 +1,8 @@
 /**
- * Stores which signing records (`signing-record.ts`) were imported on this machine, and into which data folders. A
- * signing record may be in use on only one node. Each import is stored as an entry, which is a file in the folder of
- * the watermarks (`watermark-files.ts`). If an operator later imports a copy of the record into another data folder on
- * this machine, the entry reveals the earlier import.
+ * Stores which signing records (`signing-record.ts`) were imported on this machine, and into which data folders. Only
+ * one node is allowed to use a signing record. Each import is stored as an entry, which is a file in the folder of the
+ * watermarks (`watermark-files.ts`). If an operator later imports a copy of the record into another data folder on this
+ * machine, the entry reveals the earlier import.
  */
 
 import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';

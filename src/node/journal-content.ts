@@ -102,7 +102,8 @@ function unreadable(file: string, line: number): ProtocolError {
 
 function readOrCreate(file: string): Buffer {
   try {
-    // The lock of the journal is in the folder of the name. Two folders with links to one journal would have two locks.
+    // The lock of the journal is in the folder of the path `file`. If two folders contained links to one journal, the
+    // journal would have two locks.
     if (lstatSync(file).isSymbolicLink()) throw new Error('it is a symbolic link: link or move the whole data folder');
     return readBounded(file, { bytesMax: BYTES_MAX });
   } catch (error) {

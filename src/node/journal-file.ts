@@ -1,14 +1,14 @@
 /**
  * Stores the signing journal in a file. Each line contains a checksum, a space and JSON. A line is on the disk before
  * `record` returns, so after a restart the node knows the newest header that each delegate signed. There are three
- * kinds of lines for a delegate. The first kind holds a signed header. The second kind holds a time before which the
- * delegate may have signed headers that are not in the journal. The third kind records that the delegate moved to
- * another node, and is valid until the next signed header, or until a line that says that the delegate has returned. A
- * header or a move that came from a watermark is marked as such (`isOutside`). A fourth kind of line holds the identity
- * of the journal file (`file-identity.ts`). The identity is the inode number and the birth time of the file. A copy of
- * the file contains the same line, but has another inode number or birth time, so the node recognises the copy. If a
- * backup is written into the existing journal file, the identity of the file does not change. The fingerprint
- * (`journal-fingerprint.ts`) reveals such a backup.
+ * kinds of lines for a delegate. The first kind holds a signed header. The second kind holds a time: before this time,
+ * the delegate has possibly signed headers that are not in the journal. The third kind records that the delegate moved
+ * to another node. A line of the third kind is valid until the next signed header, or until a line that says that the
+ * delegate has returned. A line with a header or a move that came from a watermark has the mark `isOutside`. A fourth
+ * kind of line holds the identity of the journal file (`file-identity.ts`). The identity is the inode number and the
+ * birth time of the file. A copy of the file contains the same line, but has another inode number or birth time, so the
+ * node recognises the copy. If a backup is written into the existing journal file, the identity of the file does not
+ * change. The fingerprint (`journal-fingerprint.ts`) reveals such a backup.
  */
 
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -58,7 +58,7 @@ export interface JournalFile extends FolderJournal {
   /**
    * Adds what an imported record says about delegates, and ends earlier moves of these delegates. All lines are written
    * together, and are on the disk when `take` returns. After an error, the journal is unchanged. A power cut during the
-   * write may leave only some of the lines. They do not let a delegate sign earlier than all lines would.
+   * write can leave only some of the lines. Even with only these lines, no delegate signs earlier than with all lines.
    *
    * @param isComplete true if the journal then has the newest header of each of its delegates. A journal that was a
    *   copy then counts as an original.
@@ -71,9 +71,15 @@ export interface TakenDelegate {
   readonly publicKey: PublicKey;
   readonly last?: SignedHeader;
   readonly heldSinceS: number;
-  /** Whether another node may have the original of the record, and sign the next header (`SigningJournal.isCopyFor`). */
+  /**
+   * True if it is possible that another node has the original of the record and signs the next header
+   * (`SigningJournal.isCopyFor`).
+   */
   readonly isCopy: boolean;
-  /** As `Known.foreignS`; unchanged by default, unless the header is at least as new. */
+  /**
+   * See `Known.foreignS`. If this member is absent, the journal keeps its own value, but can drop a value that is not
+   * later than the timestamp of `last`.
+   */
   readonly foreignS?: number;
 }
 
@@ -109,7 +115,7 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
 
 /**
  * Checks the lines of a journal, if no process uses the journal. The function does not take the lock of the journal. If
- * it took the lock, it could displace the lock of a node in a paused container, and this node could not sign after the
+ * it took the lock, it could displace the lock of a node in a paused container. That node could then not sign after the
  * end of the pause.
  *
  * @param file existing journal
@@ -136,7 +142,7 @@ class FileJournal implements JournalFile {
   #descriptor: number;
   #bytes: number;
   #lines: number;
-  /** True when a failed write may have left bytes after the last complete line. */
+  /** True when a failed write has possibly left bytes after the last complete line. */
   #torn = false;
   #folderSynced = false;
   #closed = false;
@@ -194,7 +200,8 @@ class FileJournal implements JournalFile {
     const { heldSinceS = 0, isCopy } = this.#known.get(publicKey) ?? {};
     const last = this.last(publicKey);
     if (last !== undefined && last.timestamp >= heldSinceS) return false;
-    // In a line of an earlier version, a wait after a header is that of a copy.
+    // Lines of earlier versions have no member `isCopy`. In these lines, the wait of a delegate that has a header is
+    // always the wait of a copy.
     return isCopy ?? last !== undefined;
   }
 
@@ -227,7 +234,8 @@ class FileJournal implements JournalFile {
   }
 
   record(publicKey: PublicKey, header: SignedHeader): void {
-    // The node signs only when it may, so its new header ends a wait that has begun in the slot of the header.
+    // The node signs a header only when the delegate is allowed to sign. The new header therefore also ends a wait that
+    // has begun in the slot of the header, after the timestamp of the header.
     const isWaiting = (this.heldSinceS(publicKey) ?? 0) > header.timestamp;
     this.#write(entryWith(publicKey, header), ...(isWaiting ? [holdEntry(publicKey, 0, false)] : []));
   }
@@ -253,7 +261,7 @@ class FileJournal implements JournalFile {
       const hold = holdEntry(publicKey, heldSinceS, isCopy, foreignS ?? this.foreignS(publicKey));
       if (last === undefined) {
         const isMoved = this.movedAtS(publicKey) !== undefined;
-        // The last line is for earlier versions of the node, in which it ends the move.
+        // The last line is for earlier versions of the node. In these versions, this line ends the move.
         return isMoved ? [hold, { delegate: publicKey, movedAtS: NOT_MOVED }, hold] : [hold];
       }
       const header = entryWith(publicKey, last);
@@ -274,8 +282,8 @@ class FileJournal implements JournalFile {
   }
 
   /**
-   * The identity of the file to which the next `#write` appends. A rewrite makes a new file with another identity, so
-   * it must come first.
+   * The identity of the file to which the next `#write` appends. If the file must be rewritten, this method rewrites it
+   * first, because the new file has another identity.
    */
   #ownIdentity(): FileIdentity {
     this.#checkOwned();
@@ -343,18 +351,20 @@ class FileJournal implements JournalFile {
   }
 
   #append(lines: Buffer): void {
-    // Removes the incomplete line that an earlier failed write left, so that the next line does not continue it.
+    // Removes the incomplete line that an earlier failed write left, so that the next line does not continue the
+    // incomplete line.
     if (this.#torn) this.#undoLine();
     try {
       writeAll(this.#descriptor, lines);
       fsyncSync(this.#descriptor);
     } catch (error) {
       this.#torn = true;
-      // The process may end before the next append, so the file must not keep lines of a failed write.
+      // It is possible that the process ends before the next append. Therefore the file must not keep lines of a failed
+      // write.
       try {
         this.#undoLine();
       } catch {
-        // The next append tries again.
+        // The next append tries again to remove the lines.
       }
       throw error;
     }

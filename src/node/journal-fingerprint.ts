@@ -27,7 +27,7 @@ const BYTES_MAX = 1024;
 
 /**
  * Returns the content of the fingerprint file; undefined when there is no readable fingerprint. The file is written
- * without a flush, so a power cut may leave it empty.
+ * without a flush, so a power cut can leave the file empty.
  */
 export function readFingerprint(journalFile: string): JournalFingerprint | undefined {
   let descriptor: number | undefined;
@@ -47,7 +47,7 @@ export function readFingerprint(journalFile: string): JournalFingerprint | undef
 }
 
 /**
- * Replaces the fingerprint. The new fingerprint is not flushed to the disk. A power cut may bring the old fingerprint
+ * Replaces the fingerprint. The new fingerprint is not flushed to the disk. A power cut can bring the old fingerprint
  * back. The old fingerprint contains the checksum of an earlier line of the journal, so it does not make the journal
  * look like a backup. If the new fingerprint cannot be written, the old fingerprint stays and no error is reported.
  */

@@ -25,12 +25,13 @@ export interface Known {
   /** The newest signed header. */
   readonly last?: SignedHeader;
   /**
-   * Chain time, in whole seconds. Before this time, the delegate may have signed headers that are not in the journal.
+   * Chain time, in whole seconds. Before this time, the delegate has possibly signed headers that are not in the
+   * journal.
    */
   readonly heldSinceS?: number;
   /**
-   * Whether `heldSinceS` comes from a copy: another node may have the original, and sign the next header. Lines of
-   * earlier versions do not say so.
+   * True if `heldSinceS` comes from a copy. It is then possible that another node has the original and signs the next
+   * header. Undefined in lines of earlier versions.
    */
   readonly isCopy?: boolean;
   /**
@@ -41,8 +42,8 @@ export interface Known {
   /** Unix time in whole seconds at which the delegate moved to another node. */
   readonly movedAtS?: number;
   /**
-   * The header and the move of a watermark that was newer than the journal. The node did not write them itself, so they
-   * do not count with `riskDoubleForging`. A later signed header replaces them.
+   * The header and the move of a watermark that was newer than the journal. The node did not write this header and this
+   * move itself, so they do not count if `forging.riskDoubleForging` is on. A later signed header replaces them.
    */
   readonly outside?: Pick<Known, 'last' | 'movedAtS'>;
   /** Id of block 2 of the chain for which the header `last` was signed. Only watermarks have this member. */
@@ -88,7 +89,7 @@ export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void 
     const { movedAtS: _, outside, ...rest } = before;
     if ('movedAtS' in entry) {
       const move = entry.movedAtS === NOT_MOVED ? {} : { movedAtS: entry.movedAtS };
-      // A move of this journal replaces only the move of the watermark, and not its header.
+      // A move of this journal replaces only the move of the watermark, and not the header of the watermark.
       const header = outside?.last === undefined ? {} : { outside: { last: outside.last } };
       known.set(entry.delegate, { ...rest, ...header, ...move });
     } else {

@@ -24,7 +24,7 @@ import { yieldToEventLoop } from './system.ts';
 
 /**
  * The peers that the configuration asks for. `none`: P2P is switched off. `named`: the configuration names at least one
- * fixed or seed peer other than this node. `any`: the configuration names no such peer, but other nodes may connect.
+ * fixed or seed peer other than this node. `any`: the configuration names no such peer, but other nodes can connect.
  */
 export type WantedPeers = 'none' | 'named' | 'any';
 
@@ -36,7 +36,7 @@ export interface NodeApiDependencies {
   readonly delegates: ForgingDelegates;
   readonly identity: NodeIdentity;
   readonly clock: Clock;
-  /** Present if the chain clock may stand still for a short time, as in a devnet. */
+  /** Present if the chain clock can stand still for a short time, as in a devnet. */
   readonly stoppableTime?: StoppableTime | undefined;
   /** See `Verifier.spentMs`. */
   readonly spentMs: () => number;

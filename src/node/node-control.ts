@@ -38,9 +38,9 @@ export interface NodeControl {
   /** Wraps the transport before the engine gets it, for example to delay messages. */
   wire?(over: Transport): Transport;
   /**
-   * True if only `http.socketTimeoutMs` limits the time for which an HTTP connection stays idle. A client in the same
-   * process may get no processor time for some seconds. With a shorter limit, the server could close the idle
-   * connection just before the client's next request arrives.
+   * True if only `http.socketTimeoutMs` limits the time for which an HTTP connection stays idle. It is possible that a
+   * client in the same process gets no processor time for some seconds. With a shorter limit, the server could close
+   * the idle connection just before the client's next request arrives.
    */
   readonly keepsConnections?: boolean;
 }

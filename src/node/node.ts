@@ -54,8 +54,8 @@ import { yieldToEventLoop, systemClock, systemRandom, systemTimes } from './syst
 export interface NodeOptions {
   readonly network: Network;
   /**
-   * Folder for the chain store, the signing journal and the transaction journal of this network. No other node may use
-   * the folder. If the folder is missing, the node creates it.
+   * Folder for the chain store, the signing journal and the transaction journal of this network. No other node is
+   * allowed to use the folder. If the folder is missing, the node creates it.
    */
   readonly dataDirectory: string;
   readonly config: Config;
@@ -213,7 +213,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         },
         expectsPeers: wantedPeers === 'named',
         dialsPeers: wantedPeers !== 'none',
-        // A node with P2P off has no peers, so the consensus would never be high enough.
+        // A node with P2P off has no peers, so its consensus would never be high enough for forging.
         profile: {
           ...generation.profile,
           forgingConsensusMin: wantedPeers === 'none' ? 0 : config.forging.consensusMin,
@@ -334,7 +334,7 @@ function watermarksOf({ network, config, observer }: NodeOptions): SigningWaterm
 
 function wantedPeersOf({ enabled, fixedPeers, seedPeers, host, port }: P2pConfig): WantedPeers {
   if (!enabled) return 'none';
-  // All nodes of a network often have the same list of seeds, so a node that is a seed may find its own address in the
+  // All nodes of a network often have the same list of seeds, so a node that is a seed can find its own address in the
   // list.
   const isOther = (ip: string, wsPort: number): boolean => !isOwnAddress({ ip, wsPort }, { ip: host, wsPort: port });
   const others = [

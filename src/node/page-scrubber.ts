@@ -1,9 +1,9 @@
 /**
- * Scrubs the chain store: checks its pages in small steps while the node runs. A disk may lose or corrupt a page
- * without an error, and the database library (LMDB) may end the process when it reads a damaged page. The scrubber also
+ * Scrubs the chain store: checks its pages in small steps while the node runs. A disk can lose or corrupt a page
+ * without an error, and the database library (LMDB) can end the process when it reads a damaged page. The scrubber also
  * compares the entries of the state with the checksum of the state, to find changed bytes inside a value. Finally, the
  * scrubber checks the newest undo records, and the note (`NoteStore`) that contains the finalized height. Each undo
- * record has its own checksum, and so has the note.
+ * record and the note have checksums of their own.
  */
 
 import { join } from 'node:path';
@@ -50,7 +50,10 @@ export interface PageScrubber {
 export interface PageScrubberOptions {
   readonly clock: Clock;
   readonly observer: Observer;
-  /** The open store. No other code may call its `checkState`, because each call cancels the previous check. */
+  /**
+   * The open store. Only the scrubber is allowed to call its `checkState`, because each call cancels the previous
+   * check.
+   */
   readonly state: Pick<StoredChain, 'checkState' | 'recordDamage'>;
   /** Replaces `STATE_PAGES_PER_LOOK` in tests. */
   readonly statePagesPerLook?: number;
@@ -59,7 +62,7 @@ export interface PageScrubberOptions {
 /**
  * Starts the scrubber. A step runs synchronously, and checks pages of the last commit. Only this process writes, so no
  * page changes during a step. In one pass, the scrubber first checks all pages of the store. Then it checks the pages
- * and the entries of the state. At last it checks undo records and the note that contains the finalized height.
+ * and the entries of the state. Finally, it checks undo records and the note that contains the finalized height.
  *
  * @param directory folder of the store
  */

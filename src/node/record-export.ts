@@ -18,7 +18,7 @@ export interface RecordExport {
   readonly params: Pick<ChainParams, 'networkIdentifier'>;
   /** Undefined if the node stores no watermarks. */
   readonly watermarks: WatermarkFiles | undefined;
-  /** Whether the node of the journal continues to sign. */
+  /** True if the node of the journal continues to sign after the export. */
   readonly isKept: boolean;
   /** Present Unix time in whole seconds. */
   readonly exportedAtS: number;
@@ -26,26 +26,29 @@ export interface RecordExport {
 
 export interface PreparedExport {
   readonly record: SigningRecord;
-  /** Why the record counts as a copy, and what a node does that imports it; empty if there is no such reason. */
+  /** The text from `doubtAbout`; empty if that function finds no reason for doubt. */
   readonly doubt: string;
-  /** Ends signing for the delegates of the record, unless `isKept`. */
+  /** Ends signing for the delegates of the record. Does nothing if `isKept` is true. */
   readonly endSigning: () => void;
 }
 
 /** Makes the record of a journal. The journal changes only when the caller calls `endSigning`. */
 export function prepareExport({ journal, params, watermarks, isKept, exportedAtS }: RecordExport): PreparedExport {
-  // The exported record is marked as a copy if the delegates may have signed, or may later sign, headers that are not
-  // in the record. With `isKept`, this node signs further headers after the export. If the journal of this node is a
-  // copy or was restored from a backup, the delegates may have signed later headers that are not in this journal. If
-  // delegates were exported before, another node may have imported the earlier record, and may sign for them.
+  // The exported record is marked as a copy if it is possible that the delegates have signed, or will sign, headers
+  // that are not in the record. If `isKept` is true, this node signs further headers after the export. If the journal
+  // of this node is a copy or was restored from a backup, the delegates have possibly signed later headers that are not
+  // in this journal. If delegates were exported before, another node has possibly imported the earlier record, and can
+  // sign for these delegates.
   const doubt = doubtAbout(journal, watermarks);
-  // For a delegate without a header, the record can say so for this delegate alone.
+  // If the journal has no header of such a delegate, the record marks only this delegate as a copy, and not the whole
+  // record.
   const isBehind = (publicKey: PublicKey): boolean =>
     isLater(watermarks?.read(publicKey) ?? {}, journal.last(publicKey)) && journal.last(publicKey) === undefined;
   const record = recordOf(journal, params, { exportedAtS, isCopy: isKept || doubt !== '', isBehind });
   const endSigning = (): void => {
     if (isKept) return;
-    // If a delegate was exported before, the watermark may already be that of another folder, which has imported it.
+    // If a delegate was exported before, another folder on this machine has possibly imported the delegate. The
+    // watermark then belongs to that folder, so this export does not change the watermark.
     const ended = record.delegates.filter(({ publicKey }) => journal.movedAtS(publicKey) === undefined);
     moveRecord(journal, record);
     markAll(journal, { ...record, delegates: ended }, watermarks, exportedAtS);
@@ -54,8 +57,9 @@ export function prepareExport({ journal, params, watermarks, isKept, exportedAtS
 }
 
 /**
- * Returns why the delegates of the journal may have signed, or may later sign, headers that are not in the journal. The
- * text also says what a node does that imports the record. The text is empty if there is no such reason.
+ * Returns a text with the reason for the suspicion that the delegates of the journal have signed, or will sign, headers
+ * that are not in the journal. The text also says what a node that imports the record does. The text is empty if there
+ * is no such reason.
  */
 function doubtAbout(journal: JournalFile, watermarks: WatermarkFiles | undefined): string {
   const wait = 'a node that imports this record waits as if it had no record';
@@ -70,7 +74,8 @@ function doubtAbout(journal: JournalFile, watermarks: WatermarkFiles | undefined
     return watermark !== undefined && last !== undefined && isLater(watermark, last);
   });
   if (journal.isCopied || isBehind) return `; the file here was copied or restored and may lack lines; ${wait}`;
-  // The record itself says so if its header of a delegate may not be the last one.
+  // This check concerns only the delegates whose header in the record counts as their last header. For any other
+  // delegate, the record itself says that later headers are possible (`heldSinceS`).
   const isMarkCopied = delegates.some((publicKey) => {
     const last = journal.last(publicKey);
     const isWhole = last !== undefined && (journal.heldSinceS(publicKey) ?? 0) <= last.timestamp;
@@ -82,8 +87,8 @@ function doubtAbout(journal: JournalFile, watermarks: WatermarkFiles | undefined
 /**
  * Writes the record to a new file, in two steps. Until the end of signing is on the disk, the file is marked as a copy.
  *
- * @throws ProtocolError `SIGNING_RECORD_EXISTS`; `SIGNING_RECORD_UNWRITABLE`; the errors of `endSigning`, after which
- *   there is no record
+ * @throws ProtocolError `SIGNING_RECORD_EXISTS`; `SIGNING_RECORD_UNWRITABLE`; the errors of `endSigning`. After an
+ *   error of `endSigning`, no record remains
  */
 export function writeRecord(file: string, record: SigningRecord, endSigning: () => void): void {
   writeNew(file, textOfRecord({ ...record, isCopy: true }));

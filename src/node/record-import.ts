@@ -41,9 +41,9 @@ export interface RecordImport {
 }
 
 /**
- * Whether the record is new here, counts as a copy, or was imported into this folder before (`known`). A record that is
- * new here is of the kind `inCopy` if the journal stays a copy, and `moved` if a watermark shows that a delegate was
- * exported later.
+ * The kinds of imports. `known`: the record was imported into this folder before. `copy`: the record counts as a copy.
+ * The other three kinds are for a record that is new here. `moved`: a watermark shows that a delegate was exported
+ * later. `inCopy`: the journal stays a copy. `first`: any other record that is new here.
  */
 export const IMPORT_KINDS = ['first', 'inCopy', 'moved', 'copy', 'known'] as const;
 
@@ -51,7 +51,9 @@ export interface Imported {
   readonly kind: (typeof IMPORT_KINDS)[number];
   /** The earlier import of the same record on this machine. */
   readonly before: ImportedRecord | undefined;
-  /** Number of delegates that wait, because the record may lack signatures of them; for the kind `first`. */
+  /**
+   * For the kind `first`: number of delegates that wait, because the record possibly lacks some of their signatures.
+   */
   readonly waiting: number;
   /** Whether the file is now marked as a copy. */
   readonly isMarked: boolean;
@@ -60,9 +62,9 @@ export interface Imported {
 /**
  * Imports a record in three steps: imports the record as a copy, marks the record as imported (on this machine and in
  * the file), and then ends the wait that the import of a copy causes. If the process ends or a write fails between two
- * of these steps, there is never a node that signs without a wait while the file is not marked. The record of a first
- * import is not lost if the first step fails, for example because the disk is full. If the process ends in a later
- * step, a repetition of the import is an import of a copy.
+ * of these steps, no node signs without a wait while the file is not marked. The record of a first import is not lost
+ * if the first step fails, for example because the disk is full. If the process ends in a later step, a repetition of
+ * the import counts as an import of a copy.
  */
 export function importRecord({
   journal,
@@ -77,17 +79,19 @@ export function importRecord({
   const imports = watermarkFolder === undefined ? undefined : new ImportedRecords(watermarkFolder);
   const before = imports?.find(record);
   const doubted = record.delegates.filter((delegate) => isDoubtedBy(watermarks, delegate));
-  // If the record says itself that a header may not be the last one, the doubt concerns only this delegate.
+  // If the doubt concerns a header that the record states as the last one (`isWhole`), the whole record is doubtful. If
+  // the record itself says that the header of a delegate is possibly not the last one, only this delegate is doubtful.
   const isDoubted = mayHaveMovedSince(journal, record) || doubted.some(isWhole);
   if (!record.isCopy && !isDoubted && before?.into === into && knowsAllOf(journal, record)) {
-    // The first import may have ended before it changed the watermarks.
+    // It is possible that the first import ended before it changed the watermarks.
     const isOutdated = ({ publicKey }: { readonly publicKey: PublicKey }): boolean =>
       (watermarks?.read(publicKey)?.movedAtS ?? Number.POSITIVE_INFINITY) <= before.atS;
     const delegates = journal.isCopied ? [] : record.delegates.filter(isOutdated);
     markAll(journal, { ...record, delegates }, watermarks);
     return { kind: 'known', before, waiting: 0, isMarked: markAsCopy(file, record).isMarked };
   }
-  // The first write changes the journal, and the second write must not depend on this change.
+  // The first call of `take` changes the journal. The values for the second call must not depend on this change, so
+  // they are computed before the first call.
   const whole = takenOf(journal, withDoubts(record, doubted), nowS);
   journal.take(takenOf(journal, { ...record, isCopy: true }, nowS));
   const isNew = before === undefined && addNote(imports, record, { into, atS: unixS });
@@ -115,8 +119,9 @@ export function importRecord({
 }
 
 /**
- * True if a watermark shows, or may hide, that the delegate has signed on this machine after the header of the record.
- * A watermark that says that the delegate was exported does not count: the record can be that of this export.
+ * True if a watermark shows that the delegate has signed on this machine after the header of the record. Also true if
+ * the watermark counts as a copy, because a copy can lack such a signature. Any other watermark that says that the
+ * delegate was exported does not count, because the record can be the record of this export.
  */
 function isDoubtedBy(watermarks: WatermarkFiles | undefined, { publicKey, last }: DelegateRecord): boolean {
   const watermark = watermarks?.read(publicKey);
@@ -133,7 +138,10 @@ function withDoubts(record: SigningRecord, doubted: readonly DelegateRecord[]): 
   return { ...record, delegates };
 }
 
-/** Stores the entry of this import. Returns false if there is an entry, which another process has just stored. */
+/**
+ * Stores the entry of this import. Returns false if there is an entry already, for example because another process has
+ * just stored one.
+ */
 function addNote(imports: ImportedRecords | undefined, record: SigningRecord, note: ImportedRecord): boolean {
   try {
     return imports?.add(record, note) ?? true;
@@ -148,19 +156,23 @@ function addNote(imports: ImportedRecords | undefined, record: SigningRecord, no
 interface Marking {
   /** Whether the file is now marked as a copy. */
   readonly isMarked: boolean;
-  /** False if another import has marked the file, or marks it at this moment. */
+  /**
+   * False if another import has marked the file, or marks the file at this moment. Also false if the file was moved or
+   * changed after this process read it.
+   */
   readonly isFirst: boolean;
 }
 
 const MARKED_BEFORE: Marking = { isMarked: true, isFirst: false };
 const NOT_MARKED: Marking = { isMarked: false, isFirst: true };
-/** Number of digits of the id of a record in the name of the file that claims it. */
+/** Number of digits of the record's id in the name of the file `<file>.<id>.import` (see `markAsCopy`). */
 const CLAIM_DIGITS = 16;
 
 /**
- * Replaces the record in the file by the same record, marked as a copy (`isCopy`). Of several imports at one moment,
- * also on several machines with a shared folder, only the one that creates the file `<file>.<id>.import` is the first
- * import. The id is that of the record, so the file of a killed import does not hinder another record.
+ * Replaces the record in the file by the same record, marked as a copy (`isCopy`). Several imports can run at the same
+ * moment, also on several machines with a shared folder. Only the import that creates the file `<file>.<id>.import` is
+ * the first import. The id in this name is the id of the record. The file that a killed import leaves therefore does
+ * not hinder the import of another record.
  *
  * @returns `NOT_MARKED` when the record came from the standard input, a pipe or a device, or when the file cannot be
  *   written
@@ -176,12 +188,12 @@ function markAsCopy(file: string, record: SigningRecord): Marking {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
-    // Another import may have marked the file since this process has read it.
+    // Perhaps another import has marked the file after this process read the file.
     const isFirst = claim !== undefined && !recordOfText(readFileSync(file, 'utf8'), file).isCopy;
     writeInstead(file, textOfRecord({ ...record, isCopy: true }));
     return { isMarked: true, isFirst };
   } catch (error) {
-    // Somebody has moved or changed the file since this process has read it, and may import it elsewhere.
+    // Somebody has moved or changed the file after this process read it, and possibly imports the file elsewhere.
     const isGone = (error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof ProtocolError;
     return isGone ? { isMarked: false, isFirst: false } : NOT_MARKED;
   } finally {

@@ -32,10 +32,12 @@ export function markAll(
 }
 
 /**
- * Changes the existing watermarks of the delegates of an imported copy: each gets the newest header that the journal or
- * the watermark has, says no longer that the delegate has left this machine, and counts as a copy (`Watermark.isCopied`).
- * As an original, it would prove to the folders of this machine that nobody has signed a later header, and a copy proves
- * the opposite. Without it, these folders would not learn of its header. The next signature makes it an original again.
+ * Changes the existing watermarks of the delegates of an imported copy. Each watermark gets the newest header that the
+ * journal or the watermark has. The watermark then no longer says that the delegate has left this machine, and counts
+ * as a copy (`Watermark.isCopied`). If the watermark counted as an original, it would prove to the folders of this
+ * machine that nobody has signed a later header. An imported copy shows the opposite: another node has possibly signed
+ * a later header. Without a watermark, these folders would not learn of the header in it. The next signature of the
+ * delegate makes the watermark an original again.
  */
 export function distrustAll(
   journal: JournalFile,

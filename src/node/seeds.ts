@@ -1,4 +1,4 @@
-/** Looks up the IPv4 addresses of seed peers. The configuration may name a seed peer by its host name. */
+/** Looks up the IPv4 addresses of seed peers. The configuration can name a seed peer by its host name. */
 
 import { lookup } from 'node:dns/promises';
 import { messageOf } from '../primitives/errors.ts';

@@ -1,9 +1,9 @@
 /**
  * Exports the signing journal of a node to a file (signing record), and imports the file on another node. For each
  * delegate, the record has the last header that the delegate signed, or a moment (`heldSinceS`), or both. Before this
- * moment, the delegate may have signed headers that the record does not contain. The file has a checksum. By default, a
- * node that exports its record does not sign any more. Therefore two nodes do not sign for the same delegates at the
- * same time.
+ * moment, the delegate has possibly signed headers that the record does not contain. The file has a checksum. By
+ * default, a node that exports its record does not sign any more. Therefore two nodes do not sign for the same
+ * delegates at the same time.
  */
 
 import { sha256Hex } from '../crypto/hash.ts';
@@ -21,8 +21,9 @@ export interface SigningRecord {
   /** Unix time of the export, in whole seconds. */
   readonly exportedAtS: number;
   /**
-   * True when a delegate may have signed headers later than the header in the record. Possible reasons: the exporting
-   * node continues to sign, its journal comes from a copied or restored folder, or the record was imported before.
+   * True when it is possible that a delegate has signed headers later than the header in the record. Possible reasons:
+   * the exporting node continues to sign, its journal comes from a copied or restored folder, or the record was
+   * imported before.
    */
   readonly isCopy: boolean;
   readonly delegates: readonly DelegateRecord[];
@@ -32,16 +33,16 @@ export interface DelegateRecord {
   readonly publicKey: PublicKey;
   readonly last?: SignedHeader;
   /**
-   * A chain time in whole seconds. Before this time, the delegate may have signed headers that the record does not
+   * A chain time in whole seconds. Before this time, the delegate has possibly signed headers that the record does not
    * contain.
    */
   readonly heldSinceS?: number;
   /**
-   * True if the exporting node has no header of the delegate, and either has `heldSinceS` from a copy (`isCopyFor`), or
-   * a watermark of the delegate.
+   * True if two conditions hold: the journal of the exporting node has no header of the delegate, and the node has
+   * either a `heldSinceS` from a copy (`isCopyFor`) or a watermark of the delegate.
    */
   readonly isCopy?: true;
-  /** As `Known.foreignS` of the exporting node; absent if its journal has no such timestamp. */
+  /** The value of `Known.foreignS` in the journal of the exporting node; absent if the journal has no such value. */
   readonly foreignS?: number;
 }
 
@@ -98,7 +99,7 @@ export function idOfRecord(record: SigningRecord): string {
 
 /**
  * True if a journal is up to date with a record. For each delegate of the record, the journal must have a signed
- * header, and must not say that the delegate may have signed later headers. If the record also has a header of the
+ * header, and must not say that the delegate has possibly signed later headers. If the record also has a header of the
  * delegate, the header in the journal must not be older. The journal must not say that one of these delegates moved to
  * another node.
  */
@@ -112,8 +113,8 @@ export function knowsAllOf(journal: JournalFile, { delegates }: SigningRecord): 
 }
 
 /**
- * True if the journal says that a delegate of the record moved to another node, and may have moved after the record was
- * exported. The other node may sign for the delegate.
+ * True if two conditions hold: the journal says that a delegate of the record moved to another node, and it is possible
+ * that the delegate moved after the export of the record. The other node then possibly signs for the delegate.
  */
 export function mayHaveMovedSince(journal: JournalFile, { delegates, exportedAtS }: SigningRecord): boolean {
   const moves = delegates.flatMap(({ publicKey, last }) => {
@@ -121,9 +122,10 @@ export function mayHaveMovedSince(journal: JournalFile, { delegates, exportedAtS
     const known = journal.last(publicKey)?.timestamp ?? -1;
     return movedAtS === undefined ? [] : [{ movedAtS, newerByS: (last?.timestamp ?? -1) - known }];
   });
-  // The record has a newer header of a delegate than the export of this time, so it was made after that export. If all
-  // headers are the same, two different times cannot show which export was later, because they can come from the clocks
-  // of two machines. With the same time, the record is that of the move itself.
+  // `earlier` contains the times of the moves that were not later than the record. If the record has a newer header of
+  // a delegate than the journal, the record was made after the move of this delegate. If all headers are the same, two
+  // different times cannot show which export was later, because the times can come from the clocks of two machines. If
+  // the time of a move is the time of the record, the record is the record of this move.
   const earlier = new Set([exportedAtS, ...moves.filter(({ newerByS }) => newerByS > 0).map((move) => move.movedAtS)]);
   return moves.some(({ movedAtS, newerByS }) => newerByS < 0 || !earlier.has(movedAtS));
 }
@@ -183,15 +185,16 @@ export function checkNetwork(
  * If the height of the earlier header is greater than the height of the later header, the function also raises
  * `maxHeightPreviouslyForged` to at least the height of the earlier header.
  *
- * The result also has the time before which signatures of the delegate may be unknown (`heldSinceS`):
- * - A copy (`isCopy` of the record or of the delegate) may lack later signatures, so the time is `nowS`. If the clock
- *   is behind, the time is the latest of the time directly after the header and the two `heldSinceS`.
- * - Otherwise, the time is 0 if the record has the newest header that the delegate signed: it has a header, its
- *   `heldSinceS` is not later than the header, and the journal has no later header. There is one exception: if the
- *   journal has noted a block that another node signed after the header (`Known.foreignS`), the time of the journal
- *   stays.
+ * The result also has a time (`heldSinceS`). Before this time, there are possibly unknown signatures of the delegate:
+ * - A copy (`isCopy` of the record or of the delegate) can lack later signatures, so the time is `nowS`. The same time
+ *   applies if the record has a header of the delegate that is earlier than its `heldSinceS`. If the clock is behind,
+ *   the time is the latest of the time directly after the header and the two `heldSinceS`.
+ * - For a record that is not a copy, the time is 0 if the record has the newest header that the delegate signed. Three
+ *   conditions must hold: the record has a header of the delegate, its `heldSinceS` is not later than this header, and
+ *   the journal has no later header. There is one exception: if the journal has noted a block that another node signed
+ *   after the header (`Known.foreignS`), the time of the journal stays.
  * - In all other cases, the time is the later one of `heldSinceS` in the record and `heldSinceS` in the journal. If the
- *   journal is a copy, the journal itself may lack signatures, so the time is that of a copy.
+ *   journal is a copy, the journal itself can lack signatures, so the time is the time for a copy.
  *
  * @param record a record of the network of the journal (`checkNetwork`)
  * @param nowS present chain time in whole seconds
@@ -202,11 +205,13 @@ export function takenOf(journal: JournalFile, record: SigningRecord, nowS: numbe
     const known = journal.last(publicKey);
     const last = mergedHeader(known, delegate.last);
     const isNewest = isWhole(delegate) && last?.timestamp === delegate.last?.timestamp;
-    // A header that may not be the last one can come from a copy that did not say so.
+    // If the record says that its header of a delegate is possibly not the last one (`isWhole` is false), the header
+    // can come from a copy that is not marked as a copy.
     const isOfCopy = delegate.isCopy === true || (delegate.last !== undefined && !isWhole(delegate));
     const isDoubtful = record.isCopy || isOfCopy || (journal.isCopied && !isNewest);
     const knownHeldS = journal.heldSinceS(publicKey) ?? 0;
-    // The blocks up to the header of the record are those of the exporting node.
+    // Only a block after the header counts as a block of another node, because the exporting node itself signed the
+    // blocks up to the header.
     const foreignS = Math.max(journal.foreignS(publicKey) ?? 0, delegate.foreignS ?? 0);
     const isNoted = foreignS > (last?.timestamp ?? 0);
     const unknownBeforeS = isNewest ? (isNoted ? knownHeldS : 0) : Math.max(heldSinceS, knownHeldS);
@@ -221,14 +226,14 @@ export function takenOf(journal: JournalFile, record: SigningRecord, nowS: numbe
 }
 
 /**
- * Returns the number of delegates that wait after an import, because they may have signed headers that the record
- * lacks.
+ * Returns the number of delegates that wait after an import, because these delegates have possibly signed headers that
+ * the record lacks.
  */
 export function waitingAmong(delegates: readonly TakenDelegate[]): number {
   return delegates.filter(({ last, heldSinceS }) => last === undefined || heldSinceS > last.timestamp).length;
 }
 
-/** True if the record is not a copy, and says something about each delegate of the journal. */
+/** True if the record is not a copy, and contains an entry for each delegate of the journal. */
 export function coversAllOf(journal: JournalFile, { isCopy, delegates }: SigningRecord): boolean {
   const covered = new Set(delegates.map(({ publicKey }) => publicKey));
   return !isCopy && journal.delegates().every((publicKey) => covered.has(publicKey));
@@ -279,7 +284,8 @@ function checksumOf({ networkIdentifier, exportedAtS, isCopy, delegates }: Signi
       ? null
       : [last.blockId, last.height, last.timestamp, last.maxHeightPrevoted, last.maxHeightPreviouslyForged],
     heldSinceS ?? null,
-    // A record without such a delegate has the checksum of earlier versions.
+    // If a delegate has neither `isCopy` nor `foreignS`, the list contains no values for these members. The checksum is
+    // then the same as in earlier versions.
     ...(isOfCopy === true || foreignS !== undefined ? [isOfCopy ?? false] : []),
     ...(foreignS === undefined ? [] : [foreignS]),
   ]);

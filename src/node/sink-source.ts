@@ -1,5 +1,5 @@
 /**
- * Implements `ChainSource`: reads the chain in a data folder, for a sink (`bloomery sink`). A node may write to the
+ * Implements `ChainSource`: reads the chain in a data folder, for a sink (`bloomery sink`). A node can write to the
  * folder at the same time.
  */
 
@@ -170,8 +170,7 @@ function blocksOf(store: StoredChain, fromHeight: number, toHeight: number): rea
   const blocks: Block[] = [];
   for (let height = fromHeight; height <= toHeight; height += 1) {
     const block = store.block(height);
-    // The chain may have become shorter since the caller read the height of the tip, because a node has reverted
-    // blocks.
+    // Perhaps a node has reverted blocks after the caller read the height of the tip, so that the chain is now shorter.
     if (block === undefined) break;
     blocks.push(block);
   }

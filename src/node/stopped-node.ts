@@ -87,7 +87,10 @@ export async function openStoppedNode(
 /** A running node has a new nonce at each start; a stopped node has none. */
 const NO_NONCE = '0'.repeat(16);
 
-/** Transactions in the journal that are readable and not confirmed. At its start, the node tries to restore them. */
+/**
+ * Transactions in the journal that are readable and not confirmed. At its start, the node tries to restore these
+ * transactions.
+ */
 function poolEntriesOf(file: string, store: ChainReader, { codec }: Rules): readonly PoolEntry[] {
   return readTransactionJournal(file).flatMap((entry) => {
     const transaction = transactionOf(entry, codec);

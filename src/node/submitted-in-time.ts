@@ -1,4 +1,4 @@
-/** Submits a transaction to a node of a devnet, whose clock may stand still for a short time. */
+/** Submits a transaction to a node of a devnet, whose clock can stand still for a short time. */
 
 import type { Clock } from '../ports/clock.ts';
 import type { SubmitResult } from '../ports/node-api.ts';
@@ -22,7 +22,7 @@ export interface StoppableTime {
 
 /**
  * Submits a transaction. A client writes the time of the machine into its transaction. A devnet stops the clocks of its
- * nodes while it mines a slot, so this time may already be in the next slot. The node would refuse such a transaction
+ * nodes while it mines a slot, so this time can already be in the next slot. The node would refuse such a transaction
  * because its timestamp is in the future. In this case, the function waits until the clock moves, and submits the
  * transaction again. The wait ends with the refusal after `WAIT_MS_MAX`, or when the node begins to close.
  *

@@ -77,7 +77,7 @@ interface OpenFile {
 }
 
 /**
- * Reads the transactions in a journal. A node may use the journal at the same time. Damaged lines are skipped.
+ * Reads the transactions in a journal. A node can use the journal at the same time. Damaged lines are skipped.
  *
  * @returns an empty list when there is no readable journal
  */
@@ -199,7 +199,7 @@ class TransactionJournalFile implements TransactionJournal {
       if (this.#isRewriteDue || isLong) await this.#rewrite();
       else await this.#append(bytes);
     } catch (error) {
-      // The failed write may have written a part of the lines, so the next write rewrites the whole file.
+      // The failed write has possibly written a part of the lines, so the next write rewrites the whole file.
       this.#isRewriteDue = true;
       throw writeFailed(this.#file, error);
     }
@@ -224,7 +224,8 @@ class TransactionJournalFile implements TransactionJournal {
 
   async #rewriteReplaced(): Promise<void> {
     const found = await statIfPresent(this.#file);
-    // If another file is at the path, the node keeps that file under a second name, because the operator may need it.
+    // If another file is at the path, the node keeps that file under a second name, because the operator possibly needs
+    // it.
     const isForeign = found !== undefined && !this.#isOpen(found);
     const aside = isForeign ? await keepAside(this.#file) : undefined;
     await this.#rewrite();
@@ -294,7 +295,7 @@ function load(file: string, observer: Observer): Loaded {
     const message = 'lines of accepted transactions are damaged and were skipped';
     observer.log('warn', 'TRANSACTION_JOURNAL_DAMAGED', message, { file, lines: damaged });
   }
-  // A crash may leave the last line incomplete. No warning is necessary, because the node has not yet told the client
+  // A crash can leave the last line incomplete. No warning is necessary, because the node has not yet told the client
   // that it accepted the transaction of this line. The node tells the client only after the whole line is on the disk.
   return { entries, bytes: content.length, isDamaged: damaged > 0 || rest !== '' };
 }

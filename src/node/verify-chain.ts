@@ -88,7 +88,8 @@ async function replay(
       await chain.append(group.blocks, GROUP_BLOCKS);
       await backfillWhenLagging(scratch.store);
     } catch (error) {
-      // The caller may close the chain as soon as it has the result, so the checks of signatures must end first.
+      // The caller can close the chain as soon as the caller has the result, so the checks of signatures must end
+      // first.
       await prechecked.catch(() => undefined);
       if (error instanceof BranchRejected) return `${error.message} (${error.rejection.code})`;
       throw error;

@@ -19,7 +19,10 @@ import { entriesOf, entryOf, isFileIdentity, learn, lineOf, type FileIdentity, t
 
 /** Value of `forging.watermarkFolder` with which the node stores no watermarks. */
 const NO_WATERMARKS = 'none';
-/** Number of digits of a network identifier in file names, which is enough to distinguish the networks on a machine. */
+/**
+ * Number of digits of a network identifier in file names. This number is enough to distinguish the networks on a
+ * machine.
+ */
 const IDENTIFIER_DIGITS = 16;
 
 /**
@@ -58,8 +61,8 @@ export class WatermarkFiles implements SigningWatermarks {
   }
 
   /**
-   * Writes a file into the folder and removes it, and logs a failure. Without this check, an operator would learn of an
-   * unusable folder only after the first signature.
+   * Writes a file into the folder and removes the file again. Logs a failure of this write or removal. Without this
+   * check, an operator would learn of an unusable folder only after the first signature.
    */
   check(): void {
     try {
@@ -96,10 +99,10 @@ export class WatermarkFiles implements SigningWatermarks {
   }
 
   /**
-   * Replaces the whole file, and does not wait for its flush to the disk. A power cut may lose the new content, but the
-   * signing journal, which is already on the disk, contains the newest header. The last line has the identity of the new
-   * file. The identity reveals a file that was restored from a backup, as in the fingerprint of a journal. The file of a
-   * watermark that counts as a copy has the identity of no file.
+   * Replaces the whole file, and does not wait for its flush to the disk. A power cut can lose the new content, but the
+   * signing journal, which is already on the disk, contains the newest header. The last line has the identity of the
+   * new file. The identity reveals a file that was restored from a backup, as in the fingerprint of a journal. The file
+   * of a watermark that counts as a copy has the identity `NO_FILE`.
    */
   write(publicKey: PublicKey, { last, movedAtS, firstBlockId, isCopied }: Watermark): void {
     const file = this.#file(publicKey);
@@ -166,7 +169,7 @@ function renewIfAllowed(descriptor: number): void {
   try {
     renewTimeOfChange(descriptor);
   } catch {
-    // The user may not change the file, or its file system is mounted for reading only.
+    // The user is not allowed to change the file, or the file system of the file is mounted for reading only.
   }
 }
 

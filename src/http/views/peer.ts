@@ -28,7 +28,7 @@ export function peerView(entry: PeerEntry, dialect: HttpDialect, network: Networ
   const { broadhash, nonce } = info;
   if (dialect.generation === 2) {
     const own = omitUndefined({ ...common, state: STATE_NUMBERS[entry.state], broadhash, nonce });
-    // A peer of generation 2 may send the nethash instead of the network identifier. If the peer sends the nethash of
+    // A peer of generation 2 can send the nethash instead of the network identifier. If the peer sends the nethash of
     // this network, the node also knows the network identifier of the peer.
     const networkId = info.networkId ?? (info.nethash === network.nethash ? network.networkIdentifier : undefined);
     return extendedMembers(dialect, own, omitUndefined({ networkId }));

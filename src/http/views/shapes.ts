@@ -36,7 +36,7 @@ export const COUNTED_PAGE_META: Schema = objectOf({ offset: COUNT, limit: COUNT,
 /**
  * Makes the shape of an object that must not have other members than `properties`.
  *
- * @param optional members that may be absent
+ * @param optional members that can be absent
  */
 export function objectOf(properties: Readonly<Record<string, Schema>>, optional: readonly string[] = []): Schema {
   return {

@@ -79,12 +79,12 @@ export function command([program = '', ...args]: readonly string[]): Channel {
     async deliver(notice, signal) {
       const child = spawn(program, args, {
         stdio: ['pipe', 'ignore', 'ignore'],
-        // The program gets no other environment variables of the node, because they may contain passwords.
+        // The program gets no other environment variables of the node, because these variables can contain passwords.
         env: { PATH: process.env['PATH'], HOME: process.env['HOME'], BLOOMERY_EVENT: notice.code },
         signal: AbortSignal.any([signal, AbortSignal.timeout(COMMAND_MS_MAX)]),
         killSignal: 'SIGKILL',
       });
-      // A program may end without reading its input. Only the exit code tells whether the program accepts the notice,
+      // A program can end without reading its input. Only the exit code tells whether the program accepts the notice,
       // so unread input is not an error.
       child.stdin.on('error', () => undefined);
       child.stdin.end(`${JSON.stringify(notice)}\n`);

@@ -2,9 +2,9 @@
  * Sends events to the receivers (a webhook, a command) that the operator has configured. An event is a diagnostic of
  * the node (`Diagnostic`), missed or reverted slots of a delegate (`OwnSlotsEvent`), or the start of the node. The
  * notifier selects events by their codes (`notify.events`), and keeps the selected events on the disk until they are
- * delivered. The notifier delivers the events to each receiver one after another, oldest first. It repeats a failed
- * delivery until the receiver accepts the event. If more than `EVENTS_MAX` events wait for one receiver, the notifier
- * drops the oldest of these events.
+ * delivered. The notifier delivers the events to each receiver one after another, oldest first. The notifier repeats a
+ * failed delivery until the receiver accepts the event. If more than `EVENTS_MAX` events wait for one receiver, the
+ * notifier drops the oldest of these events.
  */
 
 import { SLOT_CODES, type OwnSlotsEvent } from '../../engine/forge/own-slot-outcomes.ts';
@@ -164,7 +164,7 @@ class Delivery {
     if (this.#work !== undefined || this.#timer !== undefined || this.#ending.signal.aborted) return;
     this.#work = this.#run().finally(() => {
       this.#work = undefined;
-      // An event may have been added after `#run` got the list of waiting events.
+      // It is possible that an event was added after `#run` got the list of waiting events.
       if (this.#timer === undefined && this.outbox.waiting().length > 0) this.wake();
     });
   }
@@ -214,7 +214,7 @@ class Delivery {
     const { channel, clock, observer } = this.#options;
     const nowMs = clock.nowMs();
     if (this.#failures === 1) this.#failingSinceMs = nowMs;
-    // If the clock was set back, the time of the last report may be in the future. In this case, the method also
+    // If the clock was set back, the time of the last report can be in the future. In this case, the method also
     // reports the failure.
     else if (nowMs >= this.#loggedMs && nowMs < this.#loggedMs + FAILURE_LOG_MS) return;
     this.#loggedMs = nowMs;

@@ -27,9 +27,9 @@ export const EVENTS_MAX = 1000;
 export const EVENT_BYTES_MAX = 8 * 1024;
 const FILE_BYTES_MAX = 4 * EVENTS_MAX * EVENT_BYTES_MAX;
 /**
- * The file may have `EVENT_BYTES_MAX` bytes for each waiting event, and this number of bytes in addition. If an append
- * would make the file larger than the sum of both, the outbox does not append, but rewrites the file with only the
- * notifier's position and the waiting events.
+ * The maximum size of the file is `EVENT_BYTES_MAX` bytes for each waiting event, plus this number of bytes. If an
+ * append would make the file larger than this maximum, the outbox does not append. Instead, the outbox rewrites the
+ * file with only the notifier's position and the waiting events.
  */
 const SPARE_BYTES = 256 * 1024;
 const FILE_MODE = 0o600;
@@ -49,8 +49,8 @@ export interface OutboxEvent {
 }
 
 /**
- * Position of the notifier: what it has examined and reported. After a restart, the notifier continues from this
- * position.
+ * Position of the notifier: the blocks that it has examined, and the slots that it has reported. After a restart, the
+ * notifier continues from this position.
  */
 export interface OutboxPlace {
   /** The notifier has looked for missed slots in all blocks up to this height. */

@@ -44,8 +44,8 @@ export interface NotifierSources {
  * reports slots that were missed after the last run ended. If the last run was killed before it saved its position, the
  * notifier examines the blocks after the saved position again. This examination finds the slots that were missed
  * between these blocks. It does not find the blocks that the killed run reverted. If the operator has added a receiver
- * since the last run, the notifier reports no slots from before this run. This applies to all receivers, including the
- * earlier ones.
+ * since the last run, the notifier reports no slots from before this run. This rule applies to all receivers, also to
+ * the receivers that are not new.
  *
  * @throws ProtocolError `CONFIG_INVALID` (see `webhookSecretOf`); errors of the system when an outbox cannot be created
  */

@@ -36,7 +36,7 @@ export function noteReader(directory: string, pid: number, nodePid: number): () 
     writeFileSync(file, String(nodePid));
   } catch {
     // A full or failing disk must not prevent the node from answering requests, so the error is ignored. The file is
-    // removed, because it may lack the process number of the node.
+    // removed, because the file can lack the process number of the node.
     rmSync(file, { force: true });
   }
   return () => {
@@ -49,9 +49,9 @@ export function noteReader(directory: string, pid: number, nodePid: number): () 
  * of this node. After the kill, the function waits for the end of the reader. Each wait takes at most `END_MS_MAX`. The
  * function never kills a reader whose parent process is still the node that wrote the reader's file, because that node
  * still runs. If a file does not contain the process number of the node, the function does not kill the reader, because
- * its node may still run.
+ * it is possible that the node of this reader still runs.
  *
- * @param directory folder of the node's data; it need not exist
+ * @param directory folder of the node's data; the folder need not exist
  * @returns process numbers of the killed readers
  */
 export async function endLeftoverReaders(directory: string, clock: Clock): Promise<readonly number[]> {

@@ -48,7 +48,7 @@ export class LimitServer {
 
   /**
    * Updates the counters with the changes in a report: connections of trusted clients, closed connections, ended
-   * replays, refusals and shut-out clients. Then it answers the limit checks of the report in their order.
+   * replays, refusals and shut-out clients. Then the method answers the limit checks of the report in their order.
    *
    * @param reader id of the reader that sent the report
    */

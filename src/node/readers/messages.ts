@@ -87,8 +87,8 @@ export type LimitAsk =
   { readonly client: string; readonly cost: number } | { readonly key: string } | { readonly replay: string };
 /**
  * The answer to a limit check. If a client sends a request, the answer is the allowance of this client. If a client
- * opens a connection or asks for a replay, the answer is null when the node admits the connection or the replay.
- * Otherwise the answer is the reason for the refusal.
+ * opens a connection or asks for a replay, the answer is null when the node admits the connection or the replay. If the
+ * node refuses the connection or the replay, the answer is the reason for the refusal.
  */
 export type LimitAnswer = Allowance | SharedRefusalReason | 'replays' | null;
 
@@ -234,7 +234,7 @@ export function busy(): ProtocolError {
   return new ProtocolError('NODE_BUSY', {}, 'Too many requests wait for the node: send the request again later.');
 }
 
-/** Returns the error for a limit check or a read that the node does not answer in time. The node may hang. */
+/** Returns the error for a limit check or a read that the node does not answer in time. Perhaps the node hangs. */
 export function silent(): ProtocolError {
   return new ProtocolError(
     'NODE_SILENT',

@@ -1,9 +1,9 @@
 /**
  * The reader's end of the channel between the node and a reader (a process that answers HTTP for the node). A read asks
- * the node for data that only the node has. A write passes to the node an HTTP request that changes data. The number of
- * unanswered reads is limited, and so is the number of unanswered writes. A read fails if no answer comes within
- * `READ_ANSWER_MS_MAX`. Only the node knows whether a write was done. A sent write therefore has no time limit, and
- * fails only if the node answers with an error.
+ * the node for data that only the node has. With a write, the reader passes on an HTTP request that changes data. There
+ * is a maximum number of unanswered reads, and a maximum number of unanswered writes. A read fails if no answer comes
+ * within `READ_ANSWER_MS_MAX`. Only the node knows whether a write was done. A sent write therefore has no time limit,
+ * and fails only if the node answers with an error.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';

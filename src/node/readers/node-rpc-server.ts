@@ -54,7 +54,10 @@ export class NodeRpcServer {
     this.#sendUpdate();
   }
 
-  /** Called after a backfill of the indexes. When the reader has taken the next update, it shows the present chain. */
+  /**
+   * Called after a backfill of the indexes. When the reader has taken the next update, the reader shows the present
+   * chain.
+   */
   indexesCompleted(): void {
     this.#move = 'unsent';
     this.chainChanged([]);

@@ -110,7 +110,7 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
     refresh: () => move((store) => store.tip()?.id !== view.chain.tip()?.id || logOf(store).last() !== view.log.last()),
     async status() {
       const status = await read<NodeStatus>('status');
-      // The node may have committed a block about which this reader has no message yet.
+      // It is possible that the node has committed a block about which this reader has no message yet.
       const height = (): number => view.chain.tip()?.height ?? 0;
       if (status.height > height()) move();
       // While the indexes of the store lag behind the chain, this reader cannot open a newer view, so it answers from

@@ -48,9 +48,9 @@ export function forkReader(program?: string): ReaderChild {
 }
 
 /**
- * Returns the environment variables for a reader: those of the node without the `BLOOMERY_` variables and
+ * Returns the environment variables for a reader: the variables of the node, except the `BLOOMERY_` variables and
  * `NOTIFY_SOCKET`. A reader does not need the variables that are left out, and a client that exploits a fault of the
- * reader must not get them. The `BLOOMERY_` variables are options of the node and may contain passwords.
+ * reader must not get them. The `BLOOMERY_` variables are options of the node and can contain passwords.
  * `NOTIFY_SOCKET` is the address of the socket of systemd.
  */
 function environmentOf(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {

@@ -3,7 +3,7 @@
  * sockets. The first reader opens the sockets. The node also holds the sockets, but accepts no connections. While no
  * reader runs, new connections therefore wait in the accept queues of the sockets and are not refused. The pool
  * replaces a reader that ends, hangs or uses too much memory. A hanging reader is first replaced, and killed only
- * later, because it may recover.
+ * later, because it can recover.
  */
 
 import type { HttpServer } from '../../http/http-server.ts';
@@ -26,7 +26,8 @@ import { ReaderGauges } from './reader-observer.ts';
 const PING_MS = 250;
 /**
  * If a reader sends no message after this number of pings in a row, the pool treats it as hanging, and starts another
- * reader. The pool counts pings and does not measure time, because the node itself may have been slow.
+ * reader. The pool counts pings and does not measure time, because the missing messages can also mean that the node
+ * itself was slow.
  */
 const SILENT_PINGS_MAX = 3;
 /**
@@ -52,8 +53,8 @@ const DRAIN_MS_MAX = 20_000;
 const START_MS_MAX = 60_000;
 /**
  * The pool kills a starting reader that sends no message for this number of ping intervals (20 s). A reader normally
- * starts in about one second. After each such kill in a row, the pool doubles the time for the next reader, because the
- * machine may be slow.
+ * starts in about one second. After each such kill in a row, the pool doubles the time for the next reader, because it
+ * is possible that the machine is slow.
  */
 const STARTING_PINGS_MAX = 80;
 /**

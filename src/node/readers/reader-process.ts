@@ -24,8 +24,8 @@ const REPORT_MS = 200;
 
 /**
  * The node sends a message to each ready reader about every 250 ms. If the reader has handled no message for
- * `QUIET_MS_MAX` milliseconds, it probably got no processor time. In this case, messages about new blocks may wait
- * behind HTTP requests that the reader handles first. The node may also delay these messages until the reader has
+ * `QUIET_MS_MAX` milliseconds, it probably got no processor time. In this case, messages about new blocks can wait
+ * behind HTTP requests that the reader handles first. The node can also delay these messages until the reader has
  * confirmed an earlier update. At the next message or HTTP request, the reader therefore looks for new blocks in the
  * store.
  */
@@ -102,7 +102,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
       const { plain, tls } = http.sockets();
       if (given.plain === undefined) send({ kind: 'socket', name: 'plain' }, plain);
       if (given.tls === undefined && tls !== undefined) send({ kind: 'socket', name: 'tls' }, tls);
-      // The node may have applied blocks since the reader opened the store.
+      // Perhaps the node has applied blocks after the reader opened the store.
       node.applyUpdate({ chain: true, times, received: [] });
       send({ kind: 'ready', ...ports });
     } catch (error) {

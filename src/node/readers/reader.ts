@@ -24,8 +24,8 @@ export interface Reader {
   memoryBytes: number;
   requests: number;
   /**
-   * Number of pings since the reader's last message. A reader that is not ready gets no pings. For such a reader, this
-   * is the number of ping intervals since its last message.
+   * Number of pings since the reader's last message. A reader that is not ready gets no pings. For such a reader, the
+   * value is the number of ping intervals since its last message.
    */
   silentPings: number;
   isReady: boolean;

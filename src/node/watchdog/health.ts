@@ -13,8 +13,8 @@ export interface HealthLimits {
    */
   readonly memoryLimitBytes: number;
   /**
-   * Longest time in milliseconds for which the main thread may be blocked, or may spend most of its time on garbage
-   * collection (`GC_SHARE_MAX`); 0 for no limit.
+   * Longest time in milliseconds for which the main thread is allowed to be blocked, or to spend most of its time on
+   * garbage collection (`GC_SHARE_MAX`); 0 for no limit.
    */
   readonly blockedMsMax: number;
 }
@@ -28,7 +28,7 @@ export interface Sample extends PulseReading, ProcessorTime {
 
 export type Verdict =
   | { readonly kind: 'healthy' }
-  /** The watchdog requests a garbage collection, which may free enough memory. */
+  /** The watchdog requests a garbage collection, which can free enough memory. */
   | { readonly kind: 'collect' }
   | { readonly kind: 'end'; readonly code: EndCode; readonly reason: string };
 
@@ -53,8 +53,8 @@ const COLLECT_SHARE = 0.8;
  */
 const COLLECT_INTERVAL_MS = 120_000;
 /**
- * Time in milliseconds for which the memory may stay above the limit after the watchdog has requested a collection.
- * After this time, the watchdog ends the process.
+ * Time in milliseconds for which the memory is allowed to stay above the limit after the watchdog has requested a
+ * collection. After this time, the watchdog ends the process.
  */
 const COLLECT_GRACE_MS = 2000;
 /**
@@ -114,7 +114,7 @@ export class Health {
   #collectedMs = Number.NEGATIVE_INFINITY;
   /**
    * The samples of the last `blockedMsMax` milliseconds, oldest first. `#nowMs` is the clock that measures these
-   * milliseconds. Their `gcMs` and `usedMs` are running totals.
+   * milliseconds. In each sample, `gcMs` and `usedMs` are running totals.
    */
   #gcMarks: (Pick<Sample, 'atMs' | 'gcMs' | 'usedMs'> & { readonly nowMs: number })[] = [];
 
@@ -126,7 +126,7 @@ export class Health {
     const last = this.#last ?? sample;
     this.#last = sample;
     const stepMs = Math.min(Math.max(0, sample.atMs - last.atMs), STEP_MS_MAX);
-    // The system reports a wait for a processor only when the wait ends, so a wait may be longer than this step.
+    // The system reports a wait for a processor only when the wait ends, so a wait can be longer than this step.
     this.#uncountedMs += Math.max(0, sample.waitedMs - last.waitedMs);
     const waitedMs = Math.min(stepMs, this.#uncountedMs);
     this.#uncountedMs -= waitedMs;
