@@ -116,7 +116,7 @@ const TRUSTED_BITS_MIN_6 = 32;
 export interface RouteGuard {
   /** @throws Problem 403 if the access rule of the route refuses the request */
   check(route: Route, request: Request): void;
-  /** True when the caller may see which delegates forge on this node. */
+  /** True when the caller is allowed to see which delegates forge on this node. */
   maySeeForging(request: Request): boolean;
 }
 
@@ -253,8 +253,8 @@ const LOOPBACK = readAddressList(['127.0.0.0/8', '::1'], SILENT);
 
 /**
  * True if the list contains the IP address of the client that sent the request. If proxies are trusted and the request
- * has the header `X-Forwarded-For`, every address in this header must be in the list, because it is possible that the
- * client itself has written the first of these addresses.
+ * has the header `X-Forwarded-For`, every address in this header must be in the list. The first address alone proves
+ * nothing, because it is possible that the client itself has written it.
  */
 function isFrom(list: AddressList, request: Request): boolean {
   return request.ips.length > 0 ? request.ips.every((ip) => list.includes(ip)) : list.includes(request.ip);

@@ -21,7 +21,7 @@ export interface ApiDocs {
 }
 
 /**
- * Content security policy of the page. The page may load scripts, styles, images and data from the node. An image may
+ * Content security policy of the page. The page may load scripts, styles, images and data from the node. An image can
  * also be a `data:` URL, because the style sheet contains such URLs.
  */
 const POLICY = [

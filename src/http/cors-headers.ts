@@ -1,6 +1,6 @@
 /**
- * Makes the CORS headers of refusals. With these headers, a page of another site can read the refusal, such as its status
- * and the time in `Retry-After`. Without them, a browser reports only a network error to the page. The Express
+ * Makes the CORS headers of refusals. With these headers, a page of another site can read the refusal, such as its
+ * status and the time in `Retry-After`. Without them, a browser reports only a network error to the page. The Express
  * application answers preflight requests itself.
  */
 

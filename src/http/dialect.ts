@@ -10,9 +10,9 @@ import { objectOf } from './views/shapes.ts';
 export interface HttpDialect {
   readonly generation: Generation;
   /**
-   * True: the interface behaves like a real node of `generation`. The interface sends and accepts no members,
-   * parameters, sort fields or peer states that a real node does not have. False: the interface uses the extended
-   * dialect, which also has the names of the other generation and the names that only this node has.
+   * True: the interface behaves like a real node of `generation`. The interface sends and accepts only members,
+   * parameters, sort fields and peer states that a real node has. False: the interface uses the extended dialect, which
+   * also has the names of the other generation and the names that only this node has.
    */
   readonly strict: boolean;
 }

@@ -18,8 +18,8 @@ import type { CheckedRequest, EnvelopeRoute, Reply } from './route.ts';
 /** The block whose state an answer shows, and the ETag of the answer. */
 export interface Version {
   /**
-   * Usually this block is the tip before the handler ran. If the data contain a greater height, this block is the tip
-   * after the handler ran. Undefined if the node has no chain yet.
+   * The block whose state the answer shows. Usually this block is the tip before the handler ran. If the data contain a
+   * greater height, this block is the tip after the handler ran. Undefined if the node has no chain yet.
    */
   readonly position: ReadPosition | undefined;
   /**
@@ -44,7 +44,10 @@ export interface EnvelopeAnswer {
  */
 export type CurrentVersion = (isOfChain: boolean) => Version;
 
-/** The function makes the versions, and their headers, only once for each tip. */
+/**
+ * Creates a function that returns the current version of an answer. The function makes each version, and its headers,
+ * only once for each tip.
+ */
 export function createCurrentVersion(api: NodeApi): CurrentVersion {
   let position = positionOf(api);
   let [ofChain, ofOther] = versionsAt(position, api);

@@ -1,8 +1,20 @@
 /**
  * The Express application: the slow path of a request after its admission (`request-checks.ts`). A request passes these
- * steps in this order: method from the header `X-HTTP-Method-Override`, security headers, files of the dashboard and of
- * the API documentation, search for a route of the path, check of the method, headers and delay of the rate limit,
- * CORS, compression, parsing of the body, check of parameters and body, access rule of the route, handler of the route.
+ * steps in this order:
+ *
+ * 1. method from the header `X-HTTP-Method-Override`
+ * 2. security headers
+ * 3. files of the dashboard and of the API documentation
+ * 4. search for a route of the path
+ * 5. check of the method
+ * 6. headers and delay of the rate limit
+ * 7. CORS
+ * 8. compression
+ * 9. parsing of the body
+ * 10. check of parameters and body
+ * 11. access rule of the route
+ * 12. handler of the route
+ *
  * The client gets the refusal of the first step that refuses the request.
  */
 
@@ -46,8 +58,8 @@ import {
 import { allRoutes } from './routes/all.ts';
 
 /**
- * The only path where a body may be a form (`application/x-www-form-urlencoded`). The oldest clients of Lisk send forms
- * to this path.
+ * The only path where a body is allowed to be a form (`application/x-www-form-urlencoded`). The oldest clients of Lisk
+ * send forms to this path.
  */
 const FORM_PATH = '/signatures';
 
@@ -180,8 +192,8 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
       send(response, status, body, route.contentType);
     } else {
       const version = currentVersion(route.isOfChain === true);
-      // The position headers name the block whose state the answer shows. They are set before the handler runs, because
-      // a refusal of the handler (such as 404) also needs them.
+      // The position headers name the block whose state the answer shows. These headers are set before the handler
+      // runs, because a refusal of the handler (such as 404) also needs them.
       setHeaders(response, currentVersion(false).headers);
       const answer =
         unchangedSince(version, request.headers['if-none-match']) ?? (await askHandler(api, route, checked, version));

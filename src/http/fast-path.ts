@@ -3,8 +3,8 @@
  * with an envelope (`envelope.ts`), without an access rule of their own (`access`), and without parameters in the path.
  * Answers in the response cache can also come from routes with parameters in the path. The fast path sends only answers
  * with status 200 or 304. These answers are equal to the answers of the slow path. If the fast path cannot answer a
- * request in this way, the request takes the slow path (Express), which checks the request again. Examples are a
- * request with another method than GET, a request with a body, and a request that the route refuses.
+ * request in this way, the request takes the slow path (Express), which checks the request again. Such requests are,
+ * for example, a request with another method than GET, a request with a body, and a request that the route refuses.
  *
  * The fast path searches two caches before it calls a handler:
  *

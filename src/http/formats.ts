@@ -44,10 +44,10 @@ const CHECKS: Readonly<Record<Format, (text: string) => boolean>> = {
 };
 
 /**
- * True when a value has the format. The function also returns true for an empty text, but not if the format is `ip`. If
- * a parameter must not be empty, the minimum length in its schema refuses an empty text. A value that is not a text is
- * first converted to text. Most formats do not allow the text `null`, so the value null usually causes two errors: the
- * type and the format.
+ * True when a value has the format. For an empty text, the function returns false if the format is `ip`, and true for
+ * all other formats. If a parameter must not be empty, the minimum length in its schema refuses an empty text. A value
+ * that is not a text is first converted to text. Most formats do not allow the text `null`, so the value null usually
+ * causes two errors: the type and the format.
  */
 export function hasFormat(format: Format, value: unknown): boolean {
   if (value === '' && format !== 'ip') return true;

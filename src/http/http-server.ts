@@ -177,7 +177,7 @@ export function createHttpServer(
       (error: unknown) => {
         if (response.destroyed) return;
         // The process that counts requests for all processes did not answer in time, or too many limit checks wait for
-        // it. Therefore this process does not know whether the client may send this request.
+        // it. Therefore this process does not know whether the client is allowed to send this request.
         answerProblem(response, problemOf(error, dialect.generation) ?? internalError());
       },
     );

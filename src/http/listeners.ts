@@ -176,11 +176,12 @@ export function checkTlsPair(tls: TlsOptions): void {
   createHandshakes(tls);
 }
 
-/** @throws ProtocolError `TLS_INVALID` like `checkTlsPair` */
+/** @throws ProtocolError `TLS_INVALID` in the same cases as `checkTlsPair` */
 function createHandshakes({ key, certificate }: TlsOptions): TlsServer {
   try {
     const server = createTlsServer({ key, cert: certificate, minVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1'] });
-    // OpenSSL accepts a key and a certificate of different kinds, for example RSA and EC. Each handshake would then fail.
+    // OpenSSL accepts a key and a certificate of different kinds, for example RSA and EC. Each handshake would then
+    // fail.
     if (!new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key)))
       throw new Error('the key does not belong to the certificate');
     return server;

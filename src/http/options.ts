@@ -20,8 +20,8 @@ export interface HttpOptions {
    */
   readonly trustProxy: boolean;
   /**
-   * Clients that have access: all clients if `public` is true, otherwise the addresses and networks (CIDR) in
-   * `whiteList`.
+   * If `public` is true, all clients have access. If `public` is false, only the addresses and networks (CIDR) in
+   * `whiteList` have access.
    */
   readonly access: { readonly public: boolean; readonly whiteList: readonly string[] };
   /**
@@ -30,8 +30,8 @@ export interface HttpOptions {
    */
   readonly hostNames: readonly string[];
   /**
-   * Addresses from which clients may read the state of forging, and may enable or disable forging. `access` must also
-   * allow these addresses.
+   * Addresses from which clients are allowed to read the state of forging, and to enable or disable forging. `access`
+   * must also allow these addresses.
    */
   readonly forgingWhiteList: readonly string[];
   /**
@@ -44,8 +44,8 @@ export interface HttpOptions {
   readonly limits: HttpLimits;
   readonly cors: { readonly origin: string | boolean; readonly methods: readonly string[] };
   /**
-   * If true, paths below `/api` use the strict dialect: the names and shapes of a real node of the generation, and no
-   * others. The event stream and paths without this prefix always use the extended dialect.
+   * If true, paths below `/api` use the strict dialect: only the names and shapes of a real node of the generation. The
+   * event stream and paths without this prefix always use the extended dialect.
    */
   readonly strictDialect: boolean;
   /**
@@ -111,7 +111,9 @@ export interface HttpLimits {
    * in `access.whiteList`. Networks wider than /8 (IPv4) or /32 (IPv6) have no access to the reserve.
    */
   readonly connectionsMax: number;
-  /** Maximum number of connections for each address, except addresses that may use the reserved connections. */
+  /**
+   * Maximum number of connections for each address, except addresses that are allowed to use the reserved connections.
+   */
   readonly connectionsPerAddressMax: number;
   /**
    * Maximum number of requests in a window (`windowMs`) for each client address. With 0, clients on this machine have
@@ -125,8 +127,8 @@ export interface HttpLimits {
   readonly strangerMax: number;
   /**
    * Maximum number of requests in a window for all strangers together; 0 for no limit. Clients on this machine are not
-   * strangers. Clients whose addresses are in `access.whiteList` are not strangers either, unless the list names them
-   * only by a network wider than /8 (IPv4) or /32 (IPv6).
+   * strangers. Clients whose addresses are in `access.whiteList` are not strangers either. There is one exception: a
+   * client is a stranger if its address is in the list only as a part of a network wider than /8 (IPv4) or /32 (IPv6).
    */
   readonly strangersTotalMax: number;
   /** Number of requests that the node answers without delay in a window, for each client address; 0 for no delays. */
@@ -146,8 +148,8 @@ export interface HttpLimits {
    */
   readonly socketTimeoutMs: number;
   /**
-   * Time in milliseconds for which a connection may wait for its next request; with 0, this time is `socketTimeoutMs`.
-   * Default: the default of node:http.
+   * Maximum time in milliseconds for which a connection waits for its next request; with 0, this time is
+   * `socketTimeoutMs`. Default: the default of node:http.
    */
   readonly keepAliveTimeoutMs?: number;
 }

@@ -11,8 +11,8 @@ import type { CheckedRequest, Parameter } from './route.ts';
 import type { Schema } from './schema.ts';
 
 /**
- * Description of the answer with status 503 in the API specification. It applies to routes that can cause background
- * queries (queries that no index answers).
+ * Description of the answer with status 503 in the API specification. This description applies to routes that can cause
+ * background queries (queries that no index answers).
  */
 export const TOO_MANY_QUERIES = 'Too many queries that cannot use an index are waiting.';
 
@@ -76,8 +76,8 @@ export function pageParameters(limitMax: 100 | 101 | 1000, offsetMax?: number): 
 }
 
 /**
- * Declares the same parameters as `pageParameters`, but `offset` before `limit`. If both have an invalid value, the
- * answer lists the errors in this order.
+ * Declares the same parameters as `pageParameters`, but with `offset` before `limit`. If both have an invalid value,
+ * the answer lists the errors in this order.
  */
 export function pageParametersReversed(limitMax: 100 | 101): readonly Parameter[] {
   return [...pageParameters(limitMax)].reverse();

@@ -127,8 +127,8 @@ const TEXT_NAMES: ReadonlySet<string> = new Set([
 /**
  * Converts the value of a query parameter to `type`, the declared type of the parameter. If the value of a text or
  * boolean parameter is an integer in canonical decimal form, the function returns `{ found: 'number' }`, like a real
- * lisk-sdk node. This rule does not apply to parameters in `TEXT_NAMES`, or to integers that JavaScript would round.
- * Such values count as text.
+ * lisk-sdk node. This rule does not apply to the values of parameters in `TEXT_NAMES`, and not to integers that
+ * JavaScript would round. These values count as text.
  */
 export function convert(name: string, type: SchemaType, given: QueryValue): Converted {
   if (given === undefined) return { found: 'object' };

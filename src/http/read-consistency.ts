@@ -1,7 +1,7 @@
 /**
- * Consistent reads over HTTP. The headers of an answer name the block whose state the answer shows. If the answer has
- * an ETag, the ETag contains the id of this block. A client can send the highest height that it has seen. A node below
- * this height waits for the height, or answers with a 503. The answer therefore never shows the state at a lower
+ * Makes reads over HTTP consistent. The headers of an answer name the block whose state the answer shows. If the answer
+ * has an ETag, the ETag contains the id of this block. A client can send the highest height that it has seen. A node
+ * below this height waits for the height, or answers with a 503. The answer therefore never shows the state at a lower
  * height, even if a load balancer sends the request to another node than the earlier requests of the client.
  */
 
@@ -12,7 +12,7 @@ import type { HttpDialect } from './dialect.ts';
 
 export const HEIGHT_HEADER = 'X-Height';
 export const BLOCK_ID_HEADER = 'X-Block-Id';
-/** Headers that scripts of pages from other sites may read, if `http.corsOrigin` allows the site. */
+/** Headers that scripts of pages from other sites are allowed to read, if `http.corsOrigin` allows the site. */
 export const EXPOSED_HEADERS = [HEIGHT_HEADER, BLOCK_ID_HEADER, 'ETag', 'Retry-After', 'X-Ignored-Parameters'];
 export const MIN_HEIGHT_PARAMETER = 'minHeight';
 const MIN_HEIGHT_HEADER = 'x-min-height';
@@ -27,8 +27,7 @@ export const HEIGHT_WAIT_MS_MAX = 12_000;
  */
 const SOCKET_TIMEOUT_SHARE = 0.6;
 /**
- * Maximum number of requests that may wait for a height at the same time. A waiting request occupies only its
- * connection.
+ * Maximum number of requests that wait for a height at the same time. A waiting request occupies only its connection.
  */
 const WAITING_MAX = 1000;
 /**

@@ -143,9 +143,9 @@ export function methodOf({ method = '', headers }: IncomingMessage): string {
 }
 
 /**
- * Returns the number of requests that the rate limit counts for a request: the size of the body divided by
- * `BODY_BYTES_PER_REQUEST`, rounded up, and at least one. A body that is too large, or whose length is unknown, counts
- * like the largest allowed body.
+ * Returns the number of requests that the rate limit counts for a request. The number is the size of the body divided
+ * by `BODY_BYTES_PER_REQUEST`, rounded up, but at least one. A body that is too large, or whose length is unknown,
+ * counts like the largest allowed body.
  */
 function costOf(request: IncomingMessage): number {
   if (!bringsBody(request)) return 1;

@@ -46,8 +46,9 @@ interface Declared {
   readonly errors: Readonly<Record<number, string>>;
   /**
    * An additional access rule for this route. The node refuses a client that breaks this rule or the access rules for
-   * all paths. `forging`: only clients in `http.forgingWhitelist` may use the route. `loopback`: only clients on this
-   * machine. `secrets`: only clients in `http.legacySignaturesWhitelist`, because the requests contain passphrases.
+   * all paths. `forging`: the rule allows only clients in `http.forgingWhitelist`. `loopback`: the rule allows only
+   * clients on this machine. `secrets`: the rule allows only clients in `http.legacySignaturesWhitelist`, because the
+   * requests contain passphrases.
    */
   readonly access?: 'forging' | 'loopback' | 'secrets';
 }
@@ -144,7 +145,7 @@ export interface RawRequest {
   readonly path: Readonly<Record<string, string>>;
   /** Undefined when there is no body. */
   readonly body: unknown;
-  /** Content type without its parameters, in lower case; undefined when not sent. */
+  /** Content type without its parameters, in lower case; undefined when the client sent no content type. */
   readonly contentType: string | undefined;
   /** Address of the client; undefined when unknown. */
   readonly client?: string | undefined;

@@ -113,7 +113,8 @@ export async function createSnapshot(
   file: string,
   onProgress: (progress: CopyProgress) => void = () => undefined,
 ): Promise<CopiedChain> {
-  // The rename at the end would replace a device such as `/dev/null`, so only a regular file may have this path.
+  // The rename at the end would replace a device such as `/dev/null`, so an existing file at this path must be a
+  // regular file.
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) {
     throw new ProtocolError('SNAPSHOT_UNWRITABLE', { file }, `${file}: is not a regular file: choose another file`);
   }
@@ -174,11 +175,15 @@ export interface RestoreOptions {
 }
 
 /**
- * Restores a snapshot after verifying its content: every block and all data that are computed from the blocks. If the
- * options contain a trusted digest or mark the file as trusted, the function does not verify the blocks. If the options
- * contain a trusted digest, the function instead compares the digest of the state with this digest. For a trusted file
- * without a trusted digest, it compares the digest of the state with the digest of the manifest. If the function does
- * not verify the blocks, it also compares the state, the undo records and the finalized height with their checksums.
+ * Restores a snapshot, after several checks. The height, the block id and the digest of the restored chain must be
+ * equal to the values in the manifest. The options decide about the other checks:
+ * - By default, the function verifies every block and all data that are computed from the blocks.
+ * - If the options contain a trusted digest, the function does not verify the blocks. It compares the digest of the
+ *   state with the trusted digest.
+ * - If the options mark the file as trusted and contain no trusted digest, the function does not verify the blocks.
+ *
+ * If the function does not verify the blocks, it compares the state, the undo records and the finalized height with
+ * their checksums.
  *
  * @param location place of the restored chain; the data folder must not contain a chain yet
  * @throws ProtocolError `SNAPSHOT_UNREADABLE` if the snapshot file does not exist; `SNAPSHOT_REFUSED` with the file and

@@ -95,7 +95,7 @@ export class ChartHistory {
 
   /**
    * Returns the points of a span, oldest first. The last point belongs to the current interval. An earlier interval has
-   * a point only if the node applied or reverted a block in this interval, or if somebody called this method in this
+   * a point only if the node applied or reverted a block in this interval, or if this method was called in this
    * interval.
    */
   of(span: HistorySpan): NodeHistory {

@@ -21,8 +21,8 @@ const LOOK_INTERVAL_MS = 200;
 /**
  * Copies the store of a folder into the folder `target`, and reports the progress every `LOOK_INTERVAL_MS`.
  *
- * @throws ProtocolError in the same cases as `copyStore`; the error of the system if the file system of the target is
- *   read-only, because the error of `copyStore` would suggest that the disk is full
+ * @throws ProtocolError in the same cases as `copyStore`. If the file system of the target is read-only, the function
+ * instead throws the error of the system, because the error of `copyStore` would suggest that the disk is full
  */
 export async function copyWithProgress(
   directory: string,

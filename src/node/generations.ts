@@ -15,7 +15,7 @@ export interface GenerationParts {
   readonly createDialect: (params: ChainParams, identity: NodeIdentity) => WireDialect;
   /**
    * Maximum number of peers to which this node sends a broadcast. The releases of Lisk have the same maximum. These
-   * peers pass the broadcast on, so it reaches all nodes in a few steps.
+   * peers pass the broadcast on, so the broadcast reaches all nodes in a few steps.
    */
   readonly gossipPeersMax: number;
   readonly profile: Partial<GenerationProfile>;

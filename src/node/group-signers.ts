@@ -16,8 +16,9 @@ import type { StateReader } from '../protocol/state.ts';
 import type { PublicKey, Signature, SignatureOracle, Transaction } from '../protocol/types.ts';
 
 /**
- * Maximum number of searches in the cache, finished or not. By default, a queue of the pool contains at most 1,000
- * transactions (`pool.transactionsPerQueueMax`), so the cache has room for a search for each transaction of one queue.
+ * Maximum number of finished and unfinished searches in the cache. By default, a queue of the pool contains at most
+ * 1,000 transactions (`pool.transactionsPerQueueMax`), so the cache has room for a search for each transaction of one
+ * queue.
  */
 const REMEMBERED_MAX = 1_000;
 /**
@@ -43,8 +44,9 @@ export interface GroupSignersParts {
 }
 
 /**
- * Finds the signers of a transaction; undefined when the transaction needs no members' signatures. The promise rejects
- * with ProtocolError `VERIFICATION_LIMIT` if the search needs signature checks and the budget of the payer is used up.
+ * Finds the signers of a transaction. The result is undefined when the transaction needs no signatures of members. The
+ * promise rejects with ProtocolError `VERIFICATION_LIMIT` if the search needs signature checks and the budget of the
+ * payer is used up.
  */
 export type FindSigners = (transaction: Transaction, payer: Payer) => Promise<GroupSigners | undefined>;
 
@@ -99,8 +101,8 @@ interface Group {
 }
 
 /**
- * A transaction that registers a group needs the signatures of all members, even if the group requires fewer for later
- * transactions.
+ * A transaction that registers a group needs the signatures of all members, even if the group requires fewer signatures
+ * for later transactions.
  */
 function groupOf({ payload, senderId }: Transaction, state: StateReader): Group | undefined {
   if (payload.kind === 'multisignature') {

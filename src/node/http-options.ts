@@ -69,8 +69,8 @@ function connectionsMaxOf({ connectionsMax: wanted }: HttpConfig, observer: Obse
  * Checks the TLS key and certificate before the node opens anything. Does nothing if HTTP or its TLS listener is
  * disabled.
  *
- * @throws ProtocolError `TLS_FILE_UNREADABLE` like `httpOptionsOf`, `TLS_INVALID` with the names of both files, like
- *   `checkTlsPair`
+ * @throws ProtocolError `TLS_FILE_UNREADABLE` in the same cases as `httpOptionsOf`; `TLS_INVALID`, with the names of
+ *   both files, in the same cases as `checkTlsPair`
  */
 export function checkTlsFiles(http: HttpConfig): void {
   if (!http.enabled || http.tlsPort === 0) return;
@@ -88,7 +88,7 @@ export function checkTlsFiles(http: HttpConfig): void {
   }
 }
 
-/** @throws ProtocolError `TLS_FILE_UNREADABLE` like `httpOptionsOf` */
+/** @throws ProtocolError `TLS_FILE_UNREADABLE` in the same cases as `httpOptionsOf` */
 function tlsOptionsOf(http: HttpConfig): TlsOptions {
   const read = (option: 'tlsKeyFile' | 'tlsCertificateFile'): Buffer => {
     const file = http[option];

@@ -47,8 +47,8 @@ export class ImportedRecords {
   }
 
   /**
-   * Stores an entry, and flushes it. If the process ends during the write, the entry stays unreadable, and `add` returns
-   * false from then on.
+   * Stores an entry, and flushes it. If the process ends during the write, the entry stays unreadable, and `add`
+   * returns false from then on.
    *
    * @returns false if there is an entry already, readable or not
    * @throws errors of the system

@@ -21,7 +21,7 @@ export const JOURNAL_MODE = 0o600;
 /** Content of the lines of a journal. */
 export interface JournalContent {
   readonly known: Map<PublicKey, Known>;
-  /** File identity in the newest line that holds one; undefined when the journal has no such line. */
+  /** File identity in the newest line that holds a file identity; undefined when the journal has no such line. */
   readonly identity: FileIdentity | undefined;
   /** Checksum of the newest line about a delegate; undefined when the journal has no such line. */
   readonly newest: string | undefined;

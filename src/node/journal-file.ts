@@ -60,8 +60,8 @@ export interface JournalFile extends FolderJournal {
    * together, and are on the disk when `take` returns. After an error, the journal is unchanged. A power cut during the
    * write can leave only some of the lines. Even with only these lines, no delegate signs earlier than with all lines.
    *
-   * @param isComplete true if the journal then has the newest header of each of its delegates. A journal that was a
-   *   copy then counts as an original.
+   * @param isComplete true if the journal has the newest header of each of its delegates after this call. A journal
+   *   that was a copy then counts as an original.
    */
   take(delegates: readonly TakenDelegate[], isComplete?: boolean): void;
 }
@@ -97,8 +97,8 @@ export function journalFileOf(dataDirectory: string): string {
 /**
  * Opens the journal of a node; creates the file if the file does not exist.
  *
- * @throws ProtocolError `JOURNAL_IN_USE` while another process uses the journal, `JOURNAL_UNREADABLE` when the file
- *   cannot be read or a line before the last line is damaged, `JOURNAL_WRITE_FAILED` when a file with a second hard
+ * @throws ProtocolError `JOURNAL_IN_USE` while another process uses the journal; `JOURNAL_UNREADABLE` when the file
+ *   cannot be read or a line before the last line is damaged; `JOURNAL_WRITE_FAILED` when a file with a second hard
  *   link cannot be replaced by a copy; errors of the system when the file cannot be created or opened for writing
  */
 export function openJournal(file: string, options: JournalOptions = {}): JournalFile {
@@ -157,8 +157,8 @@ class FileJournal implements JournalFile {
    */
   #isIdentityRecorded: boolean;
   /**
-   * True after `#renewFingerprint`. Also true if the opened journal had a fingerprint, and the constructor set
-   * `#isIdentityRecorded` to true.
+   * True after `#renewFingerprint`. Also true if two conditions hold: the opened journal had a fingerprint, and the
+   * constructor set `#isIdentityRecorded` to true.
    */
   #hasFingerprint: boolean;
   readonly isCopied: boolean;

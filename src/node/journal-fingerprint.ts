@@ -4,9 +4,9 @@
  * journal. If the journal records its own identity, the node replaces the fingerprint by a new file after each new
  * line. When a backup is copied over existing files, these files keep their inodes and birth times. The restored
  * journal is then still the file whose identity it records. The fingerprint reveals the backup if the node has replaced
- * the fingerprint since the backup. If the backup also replaced the fingerprint, the identity in the fingerprint is not
- * the identity of the present fingerprint file. If only the journal was restored, the journal lacks the line whose
- * checksum is in the fingerprint.
+ * the fingerprint after the backup was made. If the backup also replaced the fingerprint, the identity in the
+ * fingerprint is not the identity of the present fingerprint file. If only the journal was restored, the journal lacks
+ * the line whose checksum is in the fingerprint.
  */
 
 import { closeSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';

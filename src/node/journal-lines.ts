@@ -100,7 +100,10 @@ export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void 
   }
 }
 
-/** The line with the header comes before the line with the move, so the header replaces an earlier move. */
+/**
+ * Returns the new value of `Known.outside`. The line with the header of a watermark comes before the line with its
+ * move, so the header also replaces an earlier move.
+ */
 function outsideWith(
   { outside }: Known,
   entry: (SignedHeader | { readonly movedAtS: number }) & { readonly delegate: PublicKey } & FromOutside,

@@ -1,4 +1,4 @@
-/** Finds the owners of the next slots: the delegates that may forge in these slots. */
+/** Finds the owners of the next slots: the delegates that are allowed to forge in these slots. */
 
 import { addressOf } from '../crypto/keys.ts';
 import type { Clock } from '../ports/clock.ts';

@@ -179,7 +179,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
   }
 }
 
-/** Like `NodeApi.readyOf`. */
+/** Implements `NodeApi.readyOf`. */
 export function readyOf({ payload, signatures }: Transaction): boolean | undefined {
   return payload.kind === 'multisignature' || signatures.length > 0 ? true : undefined;
 }

@@ -74,8 +74,8 @@ export interface RunningNode {
   /** Port for peers; 0 when the node has no P2P port. */
   readonly wsPort: number;
   /**
-   * Closes the parts in the reverse order of their start: forging ends before HTTP, and HTTP before the journals and
-   * the chain store. Resolves when all data are on the disk.
+   * Closes the parts in the reverse order of their start: forging ends before HTTP, and HTTP ends before the journals
+   * and the chain store. Resolves when all data are on the disk.
    *
    * @throws AggregateError with the errors of all parts whose closing failed. The method throws after it has tried to
    *   close all parts
@@ -103,7 +103,7 @@ const MEGABYTE = 1_000_000;
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const { network, dataDirectory, config, observer, metrics, control } = options;
   const closers = new Closers();
-  /** Aborted as the first step of the closing. */
+  /** The first step of the closing aborts this controller. */
   const ending = new AbortController();
   const diagnostics = new Diagnostics(systemClock);
   const diagnosed = diagnostics.listenIn(observer);

@@ -1,7 +1,7 @@
 /**
- * Limits the number of HTTP connections by the number of files that the process may open. Each connection takes a file
- * descriptor. Without a free descriptor, the process can neither open its files nor accept a connection, not even from
- * this machine.
+ * Limits the number of HTTP connections by the number of files that the process is allowed to open. Each connection
+ * takes a file descriptor. Without a free descriptor, the process can neither open its files nor accept a connection,
+ * not even from this machine.
  */
 
 import { readFileSync } from 'node:fs';
@@ -12,14 +12,14 @@ import { readFileSync } from 'node:fs';
  */
 const OTHER_FILES = 300;
 /**
- * HTTP connections may always take this share of the file descriptors, even if fewer than `OTHER_FILES` descriptors
- * then remain for everything else.
+ * HTTP connections are always allowed to take this share of the file descriptors, even if fewer than `OTHER_FILES`
+ * descriptors then remain for everything else.
  */
 const SHARE_MIN = 1 / 4;
 
 /**
- * Maximum number of files that this process may open; undefined if the system reports no number, for example without
- * `/proc`.
+ * Maximum number of files that this process is allowed to open at the same time; undefined if the system reports no
+ * number, for example without `/proc`.
  */
 export function openFilesMax(): number | undefined {
   try {
@@ -31,10 +31,11 @@ export function openFilesMax(): number | undefined {
 }
 
 /**
- * Returns the number of connections in the configuration, or fewer if the process cannot hold so many.
+ * Returns the number of connections in the configuration, or a smaller number if the process cannot hold so many
+ * connections.
  *
  * @param wanted number of connections in the configuration
- * @param filesMax number of files that the process may open; undefined for no limit
+ * @param filesMax number of files that the process is allowed to open; undefined for no limit
  */
 export function connectionsWithin(wanted: number, filesMax: number | undefined): number {
   if (filesMax === undefined) return wanted;

@@ -32,8 +32,8 @@ const LOOK_MS = 1000;
 const STATE_PAGES_PER_LOOK = 16;
 /**
  * Maximum number of undo records that the scrubber checks in one pass over the store. The scrubber checks the undo
- * records of the highest blocks. One step checks all of them, and takes about 5 ms. The store has more undo records
- * only if the finalized height of its chain has not risen for hours.
+ * records of the highest blocks. One step checks all these records, and takes about 5 ms. The store has more undo
+ * records only if the finalized height of its chain has not risen for hours.
  */
 const UNDO_RECORDS_MAX = 2_000;
 /** Maximum number of pages with undo records that the scrubber checks in one step. */

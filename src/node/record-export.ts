@@ -1,5 +1,6 @@
 /**
- * Exports the signing record (`signing-record.ts`) of a data folder. By default, the export ends signing in this folder.
+ * Exports the signing record (`signing-record.ts`) of a data folder. By default, the export ends signing in this
+ * folder.
  */
 
 import { rmSync } from 'node:fs';
@@ -40,8 +41,8 @@ export function prepareExport({ journal, params, watermarks, isKept, exportedAtS
   // in this journal. If delegates were exported before, another node has possibly imported the earlier record, and can
   // sign for these delegates.
   const doubt = doubtAbout(journal, watermarks);
-  // If the journal has no header of such a delegate, the record marks only this delegate as a copy, and not the whole
-  // record.
+  // If the watermark of a delegate is newer than the journal, and the journal has no header of this delegate, the
+  // record marks only this delegate as a copy. The record as a whole is then not marked for this reason.
   const isBehind = (publicKey: PublicKey): boolean =>
     isLater(watermarks?.read(publicKey) ?? {}, journal.last(publicKey)) && journal.last(publicKey) === undefined;
   const record = recordOf(journal, params, { exportedAtS, isCopy: isKept || doubt !== '', isBehind });
@@ -66,8 +67,8 @@ function doubtAbout(journal: JournalFile, watermarks: WatermarkFiles | undefined
   const delegates = journal.delegates();
   if (delegates.some((publicKey) => journal.movedAtS(publicKey) !== undefined))
     return `; delegates of this record were exported before; ${wait}`;
-  // After a restore of the data folder, the first start of the node gives the journal a new identity. Only the watermark
-  // then shows that the journal lacks headers, or that its delegates were exported before.
+  // After a restore of the data folder, the first start of the node gives the journal a new identity. Only the
+  // watermark then shows that the journal lacks headers, or that its delegates were exported before.
   const isBehind = delegates.some((publicKey) => {
     const watermark = watermarks?.read(publicKey);
     const last = journal.last(publicKey);

@@ -55,16 +55,16 @@ export interface Imported {
    * For the kind `first`: number of delegates that wait, because the record possibly lacks some of their signatures.
    */
   readonly waiting: number;
-  /** Whether the file is now marked as a copy. */
+  /** True if the file is now marked as a copy. */
   readonly isMarked: boolean;
 }
 
 /**
- * Imports a record in three steps: imports the record as a copy, marks the record as imported (on this machine and in
- * the file), and then ends the wait that the import of a copy causes. If the process ends or a write fails between two
- * of these steps, no node signs without a wait while the file is not marked. The record of a first import is not lost
- * if the first step fails, for example because the disk is full. If the process ends in a later step, a repetition of
- * the import counts as an import of a copy.
+ * Imports a record in three steps. The first step imports the record as a copy. The second step marks the record as
+ * imported, on this machine and in the file. The third step ends the wait that the import of a copy causes. It is
+ * possible that the process ends, or that a write fails, between two of these steps. Even then, no node signs without a
+ * wait before the file is marked. The record of a first import is not lost if the first step fails, for example because
+ * the disk is full. If the process ends in a later step, a repetition of the import counts as an import of a copy.
  */
 export function importRecord({
   journal,
@@ -154,7 +154,7 @@ function addNote(imports: ImportedRecords | undefined, record: SigningRecord, no
 }
 
 interface Marking {
-  /** Whether the file is now marked as a copy. */
+  /** True if the file is now marked as a copy. */
   readonly isMarked: boolean;
   /**
    * False if another import has marked the file, or marks the file at this moment. Also false if the file was moved or

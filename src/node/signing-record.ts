@@ -187,8 +187,9 @@ export function checkNetwork(
  *
  * The result also has a time (`heldSinceS`). Before this time, there are possibly unknown signatures of the delegate:
  * - A copy (`isCopy` of the record or of the delegate) can lack later signatures, so the time is `nowS`. The same time
- *   applies if the record has a header of the delegate that is earlier than its `heldSinceS`. If the clock is behind,
- *   the time is the latest of the time directly after the header and the two `heldSinceS`.
+ *   applies if the record has a header of the delegate that is earlier than `heldSinceS` in the record. If the clock is
+ *   behind, the time is the latest of three times: the time directly after the header, `heldSinceS` in the record, and
+ *   `heldSinceS` in the journal.
  * - For a record that is not a copy, the time is 0 if the record has the newest header that the delegate signed. Three
  *   conditions must hold: the record has a header of the delegate, its `heldSinceS` is not later than this header, and
  *   the journal has no later header. There is one exception: if the journal has noted a block that another node signed

@@ -1,6 +1,6 @@
 /**
- * Provides the machine's clock and random numbers. The code in `src/node` passes them to the engine, the store and the
- * adapters. Tests pass other clocks and random numbers.
+ * Provides the machine's clock and random numbers. The code in `src/node` passes this clock and these random numbers to
+ * the engine, the store and the adapters. Tests pass other clocks and random numbers.
  */
 
 import { randomBytes, randomInt } from 'node:crypto';

@@ -54,7 +54,9 @@ export interface AdmissionOptions {
   readonly shared?: SharedLimits | undefined;
   /** Headers of the answers to refused connections, as alternating names and values. */
   readonly refusalHeaders: readonly string[];
-  /** True for clients that may use the reserved connections. `createTrust` decides which clients these are. */
+  /**
+   * True for clients that are allowed to use the reserved connections. `createTrust` decides which clients these are.
+   */
   isTrusted(address: string): boolean;
 }
 
@@ -113,9 +115,9 @@ export class Admission implements ConnectionHost {
    * Handles an accepted connection.
    *
    * @param isPlaintext true when the client can read an answer without TLS
-   * @param admitted called when the connection may stay. Without shared limits, or for a trusted client, the call comes
-   *   immediately. With shared limits, the call for a stranger comes after the counting process has allowed the
-   *   connection
+   * @param admitted called when the connection is allowed to stay. Without shared limits, or for a trusted client, the
+   *   call comes immediately. With shared limits, the call for a stranger comes after the counting process has allowed
+   *   the connection
    */
   accept(socket: Socket, isPlaintext: boolean, admitted: (connection: ClientConnection) => void): void {
     const address = socket.remoteAddress;
@@ -145,8 +147,8 @@ export class Admission implements ConnectionHost {
   }
 
   /**
-   * Asks the counting process whether the connection may stay. Until the answer comes, this process reads nothing from
-   * the connection.
+   * Asks the counting process whether the connection is allowed to stay. Until the answer comes, this process reads
+   * nothing from the connection.
    */
   async #acceptTogether(
     shared: SharedLimits,

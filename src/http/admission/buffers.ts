@@ -2,7 +2,7 @@
  * Counts the bytes that the node holds for each connection of a stranger (a client that is not trusted). While the
  * bytes of all these connections together exceed the limit, the node closes one connection after another. Each time,
  * the node finds the stranger whose connections have the most bytes together. Among the connections of this stranger,
- * the node closes the one with the most bytes.
+ * the node closes the connection with the most bytes.
  */
 
 /** The part of a connection that this file uses. */

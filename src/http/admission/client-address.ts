@@ -40,8 +40,9 @@ function plain(group: string): string {
 }
 
 /**
- * True for 127.0.0.1 (also if written as `::ffff:127.0.0.1`) and for ::1, from which this machine usually connects to
- * itself. Other addresses of this machine, such as 127.0.0.2, have the same limits as the addresses of other machines.
+ * True for 127.0.0.1 (also if written as `::ffff:127.0.0.1`) and for ::1. This machine usually connects to itself from
+ * one of these addresses. Other addresses of this machine, such as 127.0.0.2, have the same limits as the addresses of
+ * other machines.
  */
 export function isThisMachine(address: string): boolean {
   return address === '127.0.0.1' || address === '::1' || address === '::ffff:127.0.0.1';

@@ -38,7 +38,7 @@ export interface ConnectionHost {
   readonly buffers: Buffers;
   readonly headersTimeoutMs: number;
   /**
-   * Whether the connection stays open after the last answer, so that the node can read and discard further input.
+   * True if the connection stays open after the last answer, so that the node can read and discard further input.
    * Always true for a trusted client. For a stranger, the result is false if many tasks of strangers wait
    * (`FairScheduler.isPressed`). The result is also false if `LINGERING_MAX` connections of strangers already stay open
    * in this way.
@@ -91,8 +91,8 @@ export class ClientConnection implements CountedConnection, Holder {
   }
 
   /**
-   * Connects the connection to a parser. A stranger's connection gets its parser only in its turn, after its first
-   * bytes have arrived. A silent connection therefore costs almost nothing.
+   * Connects the connection to a parser. A stranger's connection gets its parser only in the turn of the connection,
+   * after its first bytes have arrived. A silent connection therefore costs almost nothing.
    *
    * @param socket the connection itself, or the TLS socket above it
    * @param takeOver passes the socket to a server of node:http, as if the server had accepted the connection

@@ -60,8 +60,8 @@ export class Connections<T extends CountedConnection> {
   isFullInTotal = false;
 
   /**
-   * Decides whether a new connection may stay. To make room for a stranger's new connection, the method can close an
-   * idle connection of another stranger (`makeRoom`).
+   * Decides whether a new connection is allowed to stay. To make room for a stranger's new connection, the method can
+   * close an idle connection of another stranger (`makeRoom`).
    *
    * @returns the reason to close the new connection, if it must be closed
    */

@@ -46,8 +46,8 @@ export const RESERVED_SHARE = 0.1;
 export const BODY_BYTES_MAX = 128 * 1024;
 
 /**
- * Under the rate limit, a request with a large body counts as several requests: the size of the body divided by this
- * number of bytes, rounded up.
+ * The rate limit counts a request with a large body as several requests: the size of the body divided by this number of
+ * bytes, rounded up.
  */
 export const BODY_BYTES_PER_REQUEST = 16 * 1024;
 
@@ -58,8 +58,8 @@ export const BODY_BYTES_PER_REQUEST = 16 * 1024;
 export const INPUT_BYTES_MAX = BODY_BYTES_MAX + 64 * 1024;
 
 /**
- * Maximum number of bytes of later requests that a client may send while the node handles a request. Few clients
- * pipeline requests. For clients that pipeline, the maximum is enough for dozens of requests.
+ * Maximum number of bytes of later requests that a client is allowed to send while the node handles a request. Few
+ * clients pipeline requests. For clients that pipeline, the maximum is enough for dozens of requests.
  */
 export const PIPELINED_BYTES_MAX = 16 * 1024;
 
@@ -92,9 +92,9 @@ export const LINGER_BYTES_MAX = 128 * 1024;
 export const LINGERING_MAX = 64;
 
 /**
- * Maximum number of refusals that an address may get in a window of `WINDOW_MS`. At the next refusal, the address is
- * shut out for `SHUT_OUT_MS`. The connections of an address that is shut out are closed, and its new connections are
- * refused immediately.
+ * Maximum number of refusals of one address in a window of `WINDOW_MS`. At the next refusal, the address is shut out
+ * for `SHUT_OUT_MS`. The connections of an address that is shut out are closed, and its new connections are refused
+ * immediately.
  */
 export const REFUSALS_MAX = 100;
 export const WINDOW_MS = 10_000;

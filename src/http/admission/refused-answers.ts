@@ -31,7 +31,7 @@ export const REQUEST_TIMEOUT_ANSWER = lastAnswer(408);
 
 /**
  * Builds the answer to a connection that is refused because too many connections are open, or because the process that
- * counts them did not answer. The node sends the answer without reading a request.
+ * counts the connections did not answer. The node sends the answer without reading a request.
  *
  * @param headers further headers of the answer, as alternating names and values
  */

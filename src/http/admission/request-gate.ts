@@ -67,7 +67,7 @@ export class RequestGate {
 
   /**
    * Number of input bytes that count under the limit of `Buffers`: all held bytes. An accepted body counts with its
-   * stated length (`Content-Length`) instead of its held bytes, whether or not its bytes have arrived. An accepted body
+   * stated length (`Content-Length`) instead of its held bytes, even before its bytes have arrived. An accepted body
    * without a stated length counts as `BODY_BYTES_MAX`, in addition to all held bytes.
    */
   get bytes(): number {
@@ -99,9 +99,9 @@ export class RequestGate {
 
   /**
    * Returns the function that starts the handler of a request with a body, if the whole body has arrived. Until then,
-   * the result is undefined, so an incomplete body causes no work. The function is returned only once; later results
-   * are undefined, too. Only the parser finds the end of a chunked body. For a chunked body, the function is therefore
-   * returned immediately, and the handler itself reads the body.
+   * the result is undefined, so an incomplete body causes no work. The method returns the function only once. Later
+   * calls return undefined. Only the parser finds the end of a chunked body. For a chunked body, the function is
+   * therefore returned immediately, and the handler itself reads the body.
    */
   takeStart(): (() => void) | undefined {
     if (this.#exchange?.start === undefined) return undefined;

@@ -1,9 +1,10 @@
 /**
  * Limits on the requests, connections and streams with old events of HTTP clients. Each limit covers all processes that
- * answer HTTP. The process of the node counts them. The processes that answer HTTP ask this counting process whether a
- * limit admits a request or connection. Before a process asks, it applies the limits to its own connections, and
- * refuses the requests of a client that has already reached the rate limit. A flood of requests therefore does not
- * become a flood of messages between the processes. A stranger is a client that is not trusted.
+ * answer HTTP. The process of the node counts these requests, connections and streams. The processes that answer HTTP
+ * ask this counting process whether a limit admits a request or connection. Before a process asks, it applies the
+ * limits to its own connections, and refuses the requests of a client that has already reached the rate limit. A flood
+ * of requests therefore does not become a flood of messages between the processes. A stranger is a client that is not
+ * trusted.
  */
 
 import type { Allowance } from './allowance.ts';

@@ -53,8 +53,8 @@ export interface EventPlace {
    */
   readonly height?: number;
   /**
-   * Index of the event among the events of the record. If `height` is present, index of the event among the events of
-   * the block. The index -1 means the place before the first event.
+   * Index of the event among the events of the record. If `height` is present, the index counts the events of the block
+   * instead. The index -1 means the place before the first event.
    */
   readonly index: number;
 }

@@ -18,7 +18,7 @@ export interface EventFilter {
   readonly finality: Finality;
   /** Present when the stream ends after the last record of the log, instead of waiting for new records. */
   readonly endsWithLog?: true;
-  /** True when the subscriber may see which delegates forge on this node. */
+  /** True when the subscriber is allowed to see which delegates forge on this node. */
   readonly maySeeForging: boolean;
 }
 

@@ -28,8 +28,8 @@ export interface EventClient {
   /** Key of the client. The limit on replays (`Replays`) and the scheduler identify the client by this key. */
   readonly key: string;
   /**
-   * If true, the client may use the reserved streams (`RESERVED_SHARE`), and gets its events without waiting for the
-   * scheduler.
+   * If true, the client is allowed to use the reserved streams (`RESERVED_SHARE`), and gets its events without waiting
+   * for the scheduler.
    */
   readonly isTrusted: boolean;
 }
@@ -50,9 +50,9 @@ export interface EventHub {
    * ends after the last record of the log.
    *
    * @param after place of the last event that the subscriber has; undefined to start with the next event
-   * @returns false when there are too many subscribers or too many replays (strangers that receive old events). Also
-   *   false when the hub or the connection closes while the hub waits for the counter of replays. Rejects in the same
-   *   cases as `SharedLimits.replay`
+   * @returns false when there are too many subscribers or too many replays (streams that send old events to strangers).
+   *   Also false when the hub or the connection closes while the hub waits for the counter of replays. Rejects in the
+   *   same cases as `SharedLimits.replay`
    */
   add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): Live<boolean>;
   /**
@@ -69,13 +69,14 @@ export interface EventHub {
 
 export interface EventHubOptions {
   readonly subscribersMax: number;
-  /** Time after which a subscriber that takes no data is disconnected. */
+  /** Time in milliseconds after which the hub disconnects a subscriber that reads no data. */
   readonly stallMs: number;
-  /** Interval of the SSE comments (`: alive`) by which a client sees that the stream still works. */
+  /** Interval in milliseconds of the SSE comments (`: alive`) by which a client sees that the stream still works. */
   readonly heartbeatMs: number;
   /**
-   * Interval of the checks of the hub. Each check finds peers that connected or disconnected, and delegates whose
-   * forging was enabled or disabled. The check also disconnects the subscribers that have read no data for `stallMs`.
+   * Interval in milliseconds of the checks of the hub. Each check finds peers that connected or disconnected, and
+   * delegates whose forging was enabled or disabled. The check also disconnects the subscribers that have read no data
+   * for `stallMs`.
    */
   readonly lookMs: number;
   readonly observer: Observer;
@@ -122,8 +123,8 @@ class Hub implements EventHub {
   readonly #log: LogFeed<Subscriber>;
   readonly #replays: LiveReplays;
   /**
-   * Subscribers for which there are possibly new events. All subscribers of trusted clients have one key; the others
-   * have the key of their client (`waitingKeyOf`).
+   * Subscribers for which there are possibly new events. All subscribers of trusted clients have one key. Each other
+   * subscriber has the key of its client (`waitingKeyOf`).
    */
   readonly #waiting = new Map<string, Set<Subscriber>>();
   readonly #batcher = new EventBatcher((batch) => this.#sendBatch(batch));

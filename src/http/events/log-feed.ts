@@ -20,9 +20,13 @@ const STEPS_PER_SUBSCRIBER = 20;
 /**
  * Maximum number of parts of records for which the feed caches the events and the text of each event. The feed caches
  * fewer parts if a block of the network can contain more than 25 transactions (`TRANSACTIONS_CACHED_MAX`). Almost every
- * record has one part. A stranger is a client that is not trusted. A stranger that wants events of the log counts as a
- * replay (`replays.ts`) in three cases: its place is more than this number of records before the end of the log, its
- * place is a requested height, or its place seems to belong to another log (`isOfOtherLog` in `chain-as-of.ts`).
+ * record has one part.
+ *
+ * A stranger is a client that is not trusted. A stranger that wants events of the log counts as a replay (`replays.ts`)
+ * in three cases:
+ * - the stranger's place is more than this number of records before the end of the log
+ * - the place is a requested height
+ * - the place seems to belong to another log (`isOfOtherLog` in `chain-as-of.ts`)
  */
 export const RECORDS_CACHED_MAX = 64;
 /** Maximum number of transactions whose events the feed caches. */
@@ -93,9 +97,9 @@ export class LogFeed<S extends FedSubscriber> {
    * Sends a subscriber its next events.
    *
    * @param untilMs time of `performance.now` after which this call makes no further step
-   * @returns `end` when the last record of the log was sent completely, `full` when the connection cannot take more
-   *   data, `more` when the call stopped at `STEPS_PER_SUBSCRIBER` or at `untilMs`, and has not reached the end of
-   *   the log
+   * @returns `end` when the last record of the log was sent completely. `full` when the connection cannot take more
+   *   data. `more` when the call stopped at `STEPS_PER_SUBSCRIBER` or at `untilMs`, and has not reached the end of the
+   *   log
    */
   feed(subscriber: S, untilMs: number): 'end' | 'full' | 'more' {
     const floor = this.#api.log.floor();
@@ -192,7 +196,7 @@ export class LogFeed<S extends FedSubscriber> {
   /**
    * Sends the wanted events after the subscriber's place.
    *
-   * @param firstIndex index of the first of the events, as in their places
+   * @param firstIndex index of the first event in `events` (see `EventPlace.index`)
    */
   #sendWanted(subscriber: S, events: readonly LazyEvent[], firstIndex: number): void {
     const known = Math.max(0, subscriber.place.index + 1 - firstIndex);

@@ -1,4 +1,6 @@
-/** Finds peers that connected or disconnected since the last check, up to a maximum for each check. */
+/**
+ * Finds peers that have connected or disconnected since the last check, up to `CHANGES_PER_LOOK_MAX` for each check.
+ */
 
 import type { PeerEntry } from '../../ports/node-api.ts';
 
@@ -19,7 +21,10 @@ export class PeerChanges {
     this.#reported = undefined;
   }
 
-  /** @returns at most `CHANGES_PER_LOOK_MAX` changes; later checks return the others. The first check returns none. */
+  /**
+   * @returns at most `CHANGES_PER_LOOK_MAX` changes; later checks return the other changes. The first check returns no
+   *   changes.
+   */
   look(entries: readonly PeerEntry[]): readonly PeerEntry[] {
     const now = connectedOf(entries);
     if (this.#reported === undefined) {

@@ -34,7 +34,7 @@ export class Replays {
   }
 }
 
-/** A limit on replays. `begin` returns a promise if another process decides whether the replay may begin. */
+/** A limit on replays. `begin` returns a promise if another process decides whether the replay is allowed to begin. */
 export interface LiveReplays {
   begin(key: string): Live<boolean>;
   end(key: string): void;

@@ -16,7 +16,7 @@ const LAG_BLOCKS_MAX = 2;
 
 /**
  * Maximum age of the tip in slots for a forging node. If the tip is older, the readiness check also uses the heights of
- * the peers. The limit is higher than the limit for nodes that do not forge, so that a forging node without peers is
+ * the peers. The limit is higher than the limit for nodes that do not forge. A forging node without peers is therefore
  * ready if it has forged a block in the last `TIP_AGE_SLOTS_MAX` slots.
  */
 const TIP_AGE_SLOTS_MAX = 30;

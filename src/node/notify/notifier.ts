@@ -209,7 +209,9 @@ class Delivery {
     }
   }
 
-  /** Reports the first of several failures in a row, and the later failures at most once in `FAILURE_LOG_MS`. */
+  /**
+   * Reports the first failure of a series. Reports the later failures of the series at most once in `FAILURE_LOG_MS`.
+   */
   #logFailure(reason: string): void {
     const { channel, clock, observer } = this.#options;
     const nowMs = clock.nowMs();

@@ -125,7 +125,7 @@ export class LimitClient implements SharedLimits {
     const asked = this.#asked ?? [];
     this.#asked = undefined;
     this.#isSilent = false;
-    // The loop below passes the answers to the callers of the limit checks. A caller may then immediately report a
+    // The loop below passes the answers to the callers of the limit checks. A caller can then immediately report a
     // closed connection or a refusal. While `#isPausing` is true, the reader collects these reports and sends them with
     // the next batch.
     this.#isPausing = true;
@@ -145,7 +145,7 @@ export class LimitClient implements SharedLimits {
     });
   }
 
-  /** Handles a message that the node sends without a limit check of this reader: `shutOut`, `full` or `makeRoom`. */
+  /** Handles a message of the node that is not an answer to a limit check: `shutOut`, `full` or `makeRoom`. */
   receive(message: Extract<ToReader, { readonly kind: 'shutOut' | 'full' | 'makeRoom' }>): void {
     if (message.kind === 'shutOut') this.#listener?.shutOut(message.key);
     else if (message.kind === 'full') this.#listener?.full(message.isFull);

@@ -16,8 +16,9 @@ import type { ChainParams } from '../../protocol/params.ts';
 import type { Transaction } from '../../protocol/types.ts';
 
 /**
- * Methods of the node that change nothing. A reader calls them to answer HTTP requests. Each call is a read. If several
- * HTTP requests need the same read, and the reader has not sent it yet, the reader sends only one read for all of them.
+ * Methods of the node that change nothing. A reader calls these methods to answer HTTP requests. Each call is a read.
+ * If several HTTP requests need the same read, and the reader has not sent it yet, the reader sends only one read for
+ * all of them.
  */
 export const READS = [
   'status',
@@ -34,7 +35,7 @@ export const READS = [
 ] as const;
 export type Read = (typeof READS)[number];
 
-/** Methods of the node that change data. A reader calls them to answer HTTP requests. Each call is a write. */
+/** Methods of the node that change data. A reader calls these methods to answer HTTP requests. Each call is a write. */
 export const WRITES = ['submitTransaction', 'submitSignature', 'registerSecondSignature', 'setForging'] as const;
 export type Write = (typeof WRITES)[number];
 
@@ -49,7 +50,8 @@ export const READS_WAITING_MAX = 500;
 export const WRITES_AT_ONCE = 100;
 /**
  * In updates (`NodeUpdate`), the node sends each reader the transactions that the pool has accepted. This is the
- * maximum number of these transactions that wait for the next update. If there are more, the node drops the oldest one.
+ * maximum number of these transactions that wait for the next update. If more transactions wait, the node drops the
+ * oldest transaction.
  */
 export const UPDATES_WAITING_MAX = 10_000;
 

@@ -1,6 +1,6 @@
 /**
  * The node's end of the channel to one reader (a process that answers HTTP for the node). The node answers the calls of
- * the reader, and sends it updates about the chain and the transaction pool.
+ * the reader, and sends the reader updates about the chain and the transaction pool.
  */
 
 import { CONFIRMED_TIMES_MAX } from '../../engine/pool/pool.ts';
@@ -64,9 +64,9 @@ export class NodeRpcServer {
   }
 
   /**
-   * For a ready reader, this value is true when the reader shows the chain as of the last backfill or a newer chain. It
-   * is false when the reader still shows an older chain. While this value is false, the node must not begin to defer
-   * indexing.
+   * For a ready reader, this value is true when the reader shows the chain as of the last backfill or a newer chain.
+   * The value is false when the reader still shows an older chain. While this value is false, the node must not begin
+   * to defer indexing.
    */
   get hasMoved(): boolean {
     return this.#move === 'confirmed';
