@@ -432,7 +432,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the earnings of a delegate. With `fromTimestamp` or `toTimestamp`, the answer covers the payments and the forged blocks of the rounds that ended in this time span. The answer then omits the blocks of the present round, which `count` includes without a time span. */
+  /** Shows the earnings of a delegate. With `fromTimestamp` or `toTimestamp`, the answer covers the payments and the forged blocks of the rounds that ended in this time span, so `count` does not include the blocks of the present round. Without a time span, `count` includes these blocks. */
   'GET /delegates/{address}/forging_statistics': {
     parameters: { address: string; fromTimestamp?: number | undefined; toTimestamp?: number | undefined };
     answer: {
@@ -567,7 +567,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the transactions in the queue `state` of the pool. `count` is the size of the whole queue; filters do not change it. */
+  /** Lists the transactions in the queue `state` of the pool. `count` is the number of transactions in the whole queue, even if the request has filters. */
   'GET /node/transactions/{state}': {
     parameters: {
       state: 'pending' | 'ready' | 'received' | 'validated' | 'verified';
@@ -596,7 +596,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the transactions in the queue `verified` of the pool, like `/node/transactions/verified`. `count` is the size of the whole queue; filters do not change it. */
+  /** Lists the transactions in the queue `verified` of the pool, like `/node/transactions/verified`. `count` is the number of transactions in the whole queue, even if the request has filters. */
   'GET /node/transactions': {
     parameters: {
       id?: string | undefined;
@@ -798,7 +798,7 @@ export interface Operations2 {
     parameters: Record<never, never>;
     answer: { readonly alive: boolean };
   };
-  /** Shows whether the node keeps up with its network. If not, the answer has status 503 and contains the reason. */
+  /** Shows whether the node keeps up with its network. If the node does not keep up, the answer has status 503 and contains the reason. */
   'GET /readyz': {
     parameters: Record<never, never>;
     answer: { readonly ready: boolean; readonly height: number; readonly networkHeight: number };
@@ -808,7 +808,7 @@ export interface Operations2 {
     parameters: Record<never, never>;
     answer: string;
   };
-  /** Shows the name and version of the software, the paths of the documentation and the dashboard, and all GET paths without a path parameter. */
+  /** Shows the name and version of the software, and the paths of the documentation and the dashboard. Also lists all GET paths that have no path parameter. */
   'GET /': {
     parameters: Record<never, never>;
     answer: {
@@ -1299,7 +1299,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the earnings of a delegate. Without a time span, `rewards` and `fees` are those of all finished rounds, `fees` is the share that the delegate got, and `count` also includes the blocks of the present round. With `fromTimestamp` or `toTimestamp`, the answer covers only the blocks that the delegate forged in this time span, and `fees` is the sum of all fees in these blocks. As in a real node, the two values therefore differ. */
+  /** Shows the earnings of a delegate. Without a time span, `rewards` and `fees` are the amounts that the delegate got for all finished rounds. `fees` is then the share of the delegate in the fees of these rounds. `count` also includes the blocks of the present round. With `fromTimestamp` or `toTimestamp`, the answer covers only the blocks that the delegate forged in this time span. `fees` is then the sum of all fees in these blocks, not the share of the delegate. Real nodes compute `fees` in the same two ways. */
   'GET /delegates/{address}/forging_statistics': {
     parameters: { address: string; fromTimestamp?: number | undefined; toTimestamp?: number | undefined };
     answer: {
@@ -1434,7 +1434,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the transactions in the queue `state` of the pool. `count` is the size of the whole queue; filters do not change it. */
+  /** Lists the transactions in the queue `state` of the pool. `count` is the number of transactions in the whole queue, even if the request has filters. */
   'GET /node/transactions/{state}': {
     parameters: {
       state: 'pending' | 'ready' | 'received' | 'validated' | 'verified';
@@ -1463,7 +1463,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the transactions in the queue `verified` of the pool, like `/node/transactions/verified`. `count` is the size of the whole queue; filters do not change it. */
+  /** Lists the transactions in the queue `verified` of the pool, like `/node/transactions/verified`. `count` is the number of transactions in the whole queue, even if the request has filters. */
   'GET /node/transactions': {
     parameters: {
       id?: string | undefined;
@@ -1660,7 +1660,7 @@ export interface Operations3 {
     parameters: Record<never, never>;
     answer: { readonly alive: boolean };
   };
-  /** Shows whether the node keeps up with its network. If not, the answer has status 503 and contains the reason. */
+  /** Shows whether the node keeps up with its network. If the node does not keep up, the answer has status 503 and contains the reason. */
   'GET /readyz': {
     parameters: Record<never, never>;
     answer: { readonly ready: boolean; readonly height: number; readonly networkHeight: number };
@@ -1670,7 +1670,7 @@ export interface Operations3 {
     parameters: Record<never, never>;
     answer: string;
   };
-  /** Shows the name and version of the software, the paths of the documentation and the dashboard, and all GET paths without a path parameter. */
+  /** Shows the name and version of the software, and the paths of the documentation and the dashboard. Also lists all GET paths that have no path parameter. */
   'GET /': {
     parameters: Record<never, never>;
     answer: {

@@ -223,9 +223,9 @@ function invalidityOf({ body, unknownParameters }: Route): string {
 function unavailabilityOf({ method }: Route): string {
   const height =
     method === 'GET'
-      ? ', or its chain did not reach the height in the parameter `minHeight` or the header `X-Min-Height` within 12 s'
+      ? ' Or: The request requires a height (parameter `minHeight` or header `X-Min-Height`), and the chain of the node did not reach this height within 12 s.'
       : '';
-  return `The node is busy or stopping${height}. The header \`Retry-After\` states the number of seconds after which the client can repeat the request.`;
+  return `The node is busy or stopping.${height} The header \`Retry-After\` states the number of seconds after which the client can repeat the request.`;
 }
 
 /**

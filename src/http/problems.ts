@@ -156,7 +156,7 @@ export const NOT_KEPT =
 
 /** Description of the 429 in the API specification, for routes whose requests can make the node check signatures. */
 export const CHECKS_EXCEEDED =
-  'The client exceeded its rate limit, or all remote clients outside `http.accessWhitelist` together exceeded their common rate limit. Or: The client exceeded its limit on signature checks, or all remote clients (or all clients on the machine of the node) together exceeded their common limit on signature checks.';
+  'The client exceeded its rate limit, or all remote clients outside `http.accessWhitelist` together exceeded their common rate limit. Or: A limit on signature checks is reached: the limit of this client, the common limit of all remote clients, or the common limit of all clients on the machine of the node.';
 
 /**
  * Second part of the description of the 403 in the API specification, for routes with an access rule. The first part

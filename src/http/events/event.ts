@@ -138,7 +138,7 @@ export function eventShapes(
     'peers/disconnected': { summary: 'A connection to a peer closed. This event has no id.', data: peerShape(dialect) },
     'log/gap': {
       summary:
-        'The node no longer has the events between the id `after` and the record `next` of its event log, or the id `after` comes from another log. The client must compare its blocks with the blocks of the node, and read the blocks that differ or that it lacks. The stream continues with the record `next`.',
+        'Events are missing in the stream: the event log of the node no longer contains the events between the id `after` and the record `next`, or the id `after` comes from another log. The client must compare its blocks with the blocks of the node. The client must then read each block that differs, and each block that the client does not have. The stream continues with the record `next`.',
       data: objectOf({ after: { type: 'string' }, next: COUNT, height: COUNT, blockId: ID }),
     },
   };

@@ -44,7 +44,7 @@ function listRoute(dialect: HttpDialect): Route {
         minLength: 1,
         maxLength: 20,
         description:
-          'Part of the name of the delegate; `%` stands for any text, `_` for exactly one character; `\\` makes the next character literal.',
+          'Part of the name of the delegate. `%` stands for any text, and `_` for exactly one character. `\\` makes the next character literal.',
       }),
       ...afterParameters(dialect),
       sortParameter(sortFields(dialect), dialect.generation === 2 ? 'rank:asc' : 'voteWeight:desc'),

@@ -35,12 +35,17 @@ export function devnetRoutes(controls: DevnetControls): readonly Route[] {
     {
       method: 'POST',
       path: '/devnet/{operation}',
-      summary: 'Performs an operation of the devnet’s control port, with its parameters as the body.',
+      summary: 'Performs an operation of the devnet’s control port. The body contains the parameters of the operation.',
       parameters: [
         {
           name: 'operation',
           in: 'path',
-          schema: { type: 'string', minLength: 1, maxLength: 20, description: 'Name, such as `mine`.' },
+          schema: {
+            type: 'string',
+            minLength: 1,
+            maxLength: 20,
+            description: 'Name of the operation, such as `mine`.',
+          },
         },
       ],
       unknownParameters: 'refused',

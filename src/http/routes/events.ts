@@ -23,7 +23,7 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
       addressParameter(
         'address',
         2,
-        'Address of an account. The stream contains the events of blocks that the account forged and of transactions that the account sent or received. The stream also contains all events whose names begin neither with `blocks/` nor with `transactions/`.',
+        'Address of an account. The stream contains the events of blocks that the account forged and of transactions that the account sent or received. The stream also contains all events whose names begin with `finalized/`, `rounds/`, `forging/`, `peers/` or `log/`.',
       ),
       publicKeyParameter(
         'delegate',
@@ -34,7 +34,7 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
         enum: ['any', 'final'],
         default: 'any',
         description:
-          'With `final`, the node sends the events `blocks/new`, `transactions/included` and `rounds/change` of a block only when the block becomes final. The node sends no events about reverted blocks. In generation 2, no block becomes final. With `final`, the node of such a network sends no events about blocks, transactions in blocks and rounds.',
+          'With `final`, the node sends the events `blocks/new`, `transactions/included` and `rounds/change` of a block only when the block becomes final, and sends no events about reverted blocks. In generation 2, no block becomes final. A node of generation 2 therefore sends, with `final`, no events about blocks, transactions in blocks and rounds.',
       }),
       queryParameter('fromHeight', {
         type: 'integer',
@@ -48,7 +48,7 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
         minLength: 1,
         maxLength: 50,
         description:
-          'Id of the event after which the stream continues. Clients that cannot send the header `Last-Event-ID` can use this parameter instead. If a request has both, the id in the header counts, unless it is invalid. A browser that reconnects with the same URL therefore continues after its newest event.',
+          'Id of the event after which the stream continues. Clients that cannot send the header `Last-Event-ID` can use this parameter instead. If a request has both, the node uses the id in the header. If this id is invalid, the node uses the parameter. A browser that reconnects with the same URL therefore continues after its newest event.',
       }),
       queryParameter('follow', {
         type: 'boolean',
@@ -58,7 +58,7 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
     ],
     unknownParameters: 'refused',
     errors: {
-      503: 'Too many event streams are open, or too many event streams (of one address, or in total) still send old events.',
+      503: 'Too many event streams are open. Or: Too many event streams, from this address or in total, still send old events.',
     },
     events: eventShapes(dialect),
     subscriptionOf: (request, lastEventIdHeader) => {

@@ -15,8 +15,8 @@ export function forgingStatisticsRoute(dialect: HttpDialect): Route {
     path: '/delegates/{address}/forging_statistics',
     summary:
       dialect.generation === 2
-        ? 'Shows the earnings of a delegate. With `fromTimestamp` or `toTimestamp`, the answer covers the payments and the forged blocks of the rounds that ended in this time span. The answer then omits the blocks of the present round, which `count` includes without a time span.'
-        : 'Shows the earnings of a delegate. Without a time span, `rewards` and `fees` are those of all finished rounds, `fees` is the share that the delegate got, and `count` also includes the blocks of the present round. With `fromTimestamp` or `toTimestamp`, the answer covers only the blocks that the delegate forged in this time span, and `fees` is the sum of all fees in these blocks. As in a real node, the two values therefore differ.',
+        ? 'Shows the earnings of a delegate. With `fromTimestamp` or `toTimestamp`, the answer covers the payments and the forged blocks of the rounds that ended in this time span, so `count` does not include the blocks of the present round. Without a time span, `count` includes these blocks.'
+        : 'Shows the earnings of a delegate. Without a time span, `rewards` and `fees` are the amounts that the delegate got for all finished rounds. `fees` is then the share of the delegate in the fees of these rounds. `count` also includes the blocks of the present round. With `fromTimestamp` or `toTimestamp`, the answer covers only the blocks that the delegate forged in this time span. `fees` is then the sum of all fees in these blocks, not the share of the delegate. Real nodes compute `fees` in the same two ways.',
     parameters: [
       addressInPath(
         dialect.generation === 2

@@ -44,7 +44,7 @@ export const READINESS_ROUTE: Route = {
   method: 'GET',
   path: '/readyz',
   summary:
-    'Shows whether the node keeps up with its network. If not, the answer has status 503 and contains the reason.',
+    'Shows whether the node keeps up with its network. If the node does not keep up, the answer has status 503 and contains the reason.',
   parameters: [],
   unknownParameters: 'ignored',
   contentType: 'application/json',

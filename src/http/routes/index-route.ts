@@ -23,7 +23,7 @@ export function indexRoute(routes: readonly Route[], hasDashboard: boolean): Env
     method: 'GET',
     path: '/',
     summary:
-      'Shows the name and version of the software, the paths of the documentation and the dashboard, and all GET paths without a path parameter.',
+      'Shows the name and version of the software, and the paths of the documentation and the dashboard. Also lists all GET paths that have no path parameter.',
     parameters: [],
     unknownParameters: 'ignored',
     errors: {},

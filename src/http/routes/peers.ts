@@ -20,7 +20,7 @@ export function peerRoutes(dialect: HttpDialect): readonly Route[] {
       parameters: [
         textParameter('ip', 'IPv4 address of the peer.', 'ip'),
         int32Parameter('httpPort', 1, 'Port of the peer’s HTTP interface.', 65_535),
-        int32Parameter('wsPort', 1, 'Port on which the peer accepts connections of peers.', 65_535),
+        int32Parameter('wsPort', 1, 'Port on which the peer accepts connections from other peers.', 65_535),
         textParameter('os', 'Operating system of the peer.'),
         textParameter('version', 'Version of the peer’s software.', 'version'),
         textParameter('protocolVersion', 'Protocol version of the peer.', 'protocolVersion'),
@@ -47,7 +47,7 @@ export function peerRoutes(dialect: HttpDialect): readonly Route[] {
 
 const BROADHASH = textParameter(
   'broadhash',
-  'Hash over the ids of the last five blocks of the peer’s chain. In generation 3, only connected peers have one.',
+  'Hash over the ids of the last five blocks of the peer’s chain. In generation 3, only connected peers have this hash.',
   'hex',
 );
 const STATE_WORDS = ['connected', 'disconnected'] as const;

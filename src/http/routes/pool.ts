@@ -66,14 +66,14 @@ export function poolRoutes(dialect: HttpDialect): readonly Route[] {
       ...common,
       path: '/node/transactions/{state}',
       summary:
-        'Lists the transactions in the queue `state` of the pool. `count` is the size of the whole queue; filters do not change it.',
+        'Lists the transactions in the queue `state` of the pool. `count` is the number of transactions in the whole queue, even if the request has filters.',
       parameters: [state, ...parameters],
     },
     {
       ...common,
       path: '/node/transactions',
       summary:
-        'Lists the transactions in the queue `verified` of the pool, like `/node/transactions/verified`. `count` is the size of the whole queue; filters do not change it.',
+        'Lists the transactions in the queue `verified` of the pool, like `/node/transactions/verified`. `count` is the number of transactions in the whole queue, even if the request has filters.',
       parameters,
     },
   ];

@@ -53,7 +53,7 @@ const BODY: Schema = {
     publicKey: {
       type: 'string',
       format: 'publicKey',
-      description: 'Key that must belong to the secret; may be empty.',
+      description: 'Public key that must belong to `secret`; can be empty.',
     },
     secondSecret: { ...SECRET, description: 'Passphrase of the second signature; also accepted as `secondsecret`.' },
     secret: { ...SECRET, description: 'Passphrase of the account.' },

@@ -163,23 +163,24 @@ export const HISTORY_SHAPE: Schema = shape.objectOf({
       {
         time: {
           ...shape.INSTANT,
-          description: 'Start of the interval. An interval in which nothing happened may have no point.',
+          description:
+            'Start of the interval. An interval in which the chain did not change can be missing in the list.',
         },
         blocks: shape.COUNT,
-        transactions: { ...shape.COUNT, description: 'Number of transactions in these blocks.' },
+        transactions: { ...shape.COUNT, description: 'Number of transactions in the blocks that `blocks` counts.' },
         missedSlots: {
           ...shape.COUNT,
           description:
-            'Slots without a block before these blocks. Slots before downloaded blocks, and before the first block after ' +
-            'the start or a reorg, do not count.',
+            'Number of empty slots directly before the blocks that `blocks` counts. Empty slots before three kinds of blocks do ' +
+            'not count: downloaded blocks, the first block after the start of the node, and the first block after a reorg.',
         },
         reorgs: shape.COUNT,
         delayMs: {
           type: 'integer',
           minimum: 0,
           description:
-            'Mean time from the start of a slot until its block was applied, in milliseconds. Downloaded blocks do not ' +
-            'count; absent if no other block was applied.',
+            'Mean time from the start of a slot until the node applied the block of the slot, in milliseconds. Downloaded ' +
+            'blocks do not count. Absent if the node applied no block, or only downloaded blocks, in the interval.',
         },
         pool: shape.COUNT,
         peers: shape.COUNT,
@@ -190,7 +191,11 @@ export const HISTORY_SHAPE: Schema = shape.objectOf({
 });
 
 export const DIAGNOSTIC_SHAPE: Schema = shape.objectOf({
-  number: { type: 'integer', minimum: 1, description: 'Number of the diagnostic since the start of the node.' },
+  number: {
+    type: 'integer',
+    minimum: 1,
+    description: 'Number of the diagnostic, counted from 1 at the start of the node.',
+  },
   time: shape.INSTANT,
   module: { type: 'string', description: 'Module that logged the diagnostic.' },
   code: { type: 'string', description: 'Stable name of the reason.' },
@@ -202,17 +207,19 @@ const FORGER_SHAPE: Schema = {
   ...shape.objectOf({
     publicKey: shape.PUBLIC_KEY,
     username: shape.TEXT,
-    height: { ...shape.COUNT, description: 'Height whose order of forgers determines the owner of the slot.' },
+    height: { ...shape.COUNT, description: 'The order of forgers at this height determines the owner of the slot.' },
     isCertain: {
       ...shape.FLAG,
-      description: 'False if other nodes may have begun another round, whose order of forgers this node does not know.',
+      description:
+        'False if it is possible that other nodes have begun a later round. This node does not know the order of forgers ' +
+        'of that round.',
     },
   }),
   description: 'Owner of the slot; absent if the slot has no owner, or if the node does not know the owner.',
 };
 
 export const SLOT_REPORT_SHAPE: Schema = shape.objectOf({
-  since: { ...shape.INSTANT, description: 'Time since which all events of slots are stored.' },
+  since: { ...shape.INSTANT, description: 'Events of slots from before this time can be missing.' },
   slots: shape.listOf(
     shape.objectOf(
       {
@@ -245,7 +252,7 @@ export const SLOT_REPORT_SHAPE: Schema = shape.objectOf({
         fromSlot: shape.COUNT,
         toSlot: shape.COUNT,
         forHeight: shape.COUNT,
-        forBlockId: { type: 'string', description: 'First block of the branch that replaced it.' },
+        forBlockId: { type: 'string', description: 'Id of the first block of the branch that replaced this branch.' },
       },
       ['forHeight', 'forBlockId'],
     ),
@@ -257,7 +264,8 @@ export const SLOT_REPORT_SHAPE: Schema = shape.objectOf({
   oldOrders: {
     ...shape.listOf(shape.objectOf({ fromSlot: shape.COUNT, toSlot: shape.COUNT, height: shape.COUNT })),
     description:
-      'Slots in which the node used the order of forgers at `height`, but other nodes may have begun another round.',
+      'Ranges of slots in which the node used the order of forgers at `height`. It is possible that other nodes had ' +
+      'already begun a later round, which has another order.',
   },
 });
 
@@ -281,7 +289,7 @@ const STATUS_SHAPES_2: Readonly<Record<string, Schema>> = {
 const CLOCK_SHAPE: Schema = {
   type: 'integer',
   description:
-    "Time in milliseconds by which the peers' clocks are ahead of this node's clock; negative if they are behind. " +
+    "Time in milliseconds by which the peers' clocks are ahead of this node's clock; negative if the peers' clocks are behind. " +
     `Absent if the difference is unknown or less than ${CLOCK_OFFSET_SHOWN_MS} ms.`,
 };
 
@@ -304,15 +312,16 @@ const REORGS_SHAPE: Schema = {
     ),
   }),
   description:
-    'Number of reorgs since the start of the node, and the latest reorgs, newest first; absent if there were none.',
+    'Number of reorgs since the start of the node, and the latest reorgs, newest first; absent if there was no reorg.',
 };
 
 const ALONE_SHAPE: Schema = {
   type: 'boolean',
   description:
     'True if the node has no peers and needs none; otherwise absent. A node needs no peers if it was started without ' +
-    'them (`p2p.enabled: false`, `--no-peers`), or if no option names a fixed or seed peer other than the node itself ' +
-    'and all delegates of the round forge on this node, as in a devnet of one node.',
+    'peers (`p2p.enabled: false`, `--no-peers`). A node also needs no peers if two conditions hold, as in a devnet of ' +
+    'one node: no option names a fixed or seed peer other than the node itself, and all delegates of the round forge on ' +
+    'this node.',
 };
 
 const READERS_SHAPE: Schema = {
@@ -326,15 +335,18 @@ const READERS_SHAPE: Schema = {
           type: 'string',
           enum: ['starting', 'up', 'silent'],
           description:
-            '`silent`: the node has started another reader, because this one does not respond or uses too much memory.',
+            '`silent`: the node has started another reader, because this reader does not respond or uses too much memory.',
         },
         since: shape.INSTANT,
-        memoryBytes: { ...shape.COUNT, description: "The reader's own memory, without pages of the store." },
+        memoryBytes: {
+          ...shape.COUNT,
+          description: "Memory of the reader's process, without the mapped pages of the store.",
+        },
         requests: { ...shape.COUNT, description: 'Number of requests to the reader since its start.' },
       }),
     ),
   }),
-  description: 'Processes that answer HTTP beside the node; absent if the node itself answers.',
+  description: 'Separate processes that answer HTTP for the node; absent if the process of the node itself answers.',
 };
 
 const STATUS_SHAPES_3: Readonly<Record<string, Schema>> = { chainMaxHeightFinalized: shape.COUNT };

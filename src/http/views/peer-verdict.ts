@@ -24,11 +24,14 @@ export function peerVerdictView({ sinceMs, untilMs, ...rest }: PeerVerdict): Rea
 const OPTIONAL: Readonly<Record<string, Schema>> = {
   wsPort: shape.COUNT,
   direction: { type: 'string', enum: ['inbound', 'outbound'], description: '`inbound` if the peer dialled this node.' },
-  since: { ...shape.INSTANT, description: 'Start of the connection, or its end if the connection was dropped.' },
+  since: {
+    ...shape.INSTANT,
+    description: 'Time at which the connection started. For a dropped connection, time at which it ended.',
+  },
   until: { ...shape.INSTANT, description: 'End of the ban, or of the wait before the next dial.' },
   code: { type: 'integer', description: 'Close code of a dropped connection or of the last failed dial.' },
   reason: shape.TEXT,
-  list: { type: 'string', enum: ['new', 'tried'], description: 'List of the peer book that contains the peer.' },
+  list: { type: 'string', enum: ['new', 'tried'], description: 'List in the peer book to which the peer belongs.' },
   height: shape.COUNT,
   version: shape.TEXT,
   latencyMs: shape.COUNT,
@@ -42,8 +45,8 @@ export const PEER_VERDICT_SHAPE: Schema = shape.objectOf(
     reputation: {
       type: 'integer',
       description:
-        '100 for a peer that never broke a rule. At 0, the node bans the address of the peer; if the configuration names ' +
-        'a peer at this address, the node only disconnects the peer.',
+        '100 for a peer that never broke a rule. At 0, the node bans the address of the peer. If the configuration names ' +
+        'a peer at this address, the node does not ban the address, and only disconnects the peer.',
     },
     ...OPTIONAL,
   },

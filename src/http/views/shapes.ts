@@ -27,7 +27,7 @@ export const PAGE_META: Schema = objectOf({ offset: COUNT, limit: COUNT });
 const NEXT: Schema = {
   type: ['string', 'null'],
   format: 'cursor',
-  description: 'Value of `after` for the next page; null at the end.',
+  description: 'Value of `after` for the next page; null at the end of the list.',
 };
 export const LIST_META: Schema = objectOf({ offset: COUNT, limit: COUNT, next: NEXT }, ['next']);
 export const COUNTED_LIST_META: Schema = objectOf({ offset: COUNT, limit: COUNT, count: COUNT, next: NEXT }, ['next']);
