@@ -40,12 +40,13 @@ In an environment variable, commas separate the entries of a list. Each delegate
 
 The node refuses to start if the configuration file has an unknown key, or if an option has an invalid value. The node also
 refuses to start if an environment variable begins with the prefix of a section (such as \`BLOOMERY_HTTP_\`) but belongs to
-no option. The error contains the key, and the source that sets it: the path of the file, \`environment\` or \`flags\`. For an invalid value, the error also says which values are valid.
+no option. The error contains the key, and the source that sets the key: the path of the file, \`environment\` or \`flags\`.
+For an invalid value, the error also says which values are valid.
 
 Three environment variables with the prefix \`BLOOMERY_\` belong to no section:
 
 - \`BLOOMERY_HOME\` is the folder for the data and the networks of a user (default \`~/.bloomery\`).
-- \`BLOOMERY_SUPERVISED=1\` makes a node stop when its parent process ends, and ignore SIGINT, SIGQUIT and SIGHUP.
+- With \`BLOOMERY_SUPERVISED=1\`, a node stops when its parent process ends, and ignores SIGINT, SIGQUIT and SIGHUP.
 - \`BLOOMERY_DEBUG=1\` adds the stack trace to an error that ends the node.
 `;
 

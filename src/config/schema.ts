@@ -50,7 +50,7 @@ export const OPTIONS = {
   http: {
     enabled: flag('Whether the node answers HTTP.', true),
     processes: integer(
-      'Number of separate processes that answer HTTP on the port of the node, instead of the process of the node; with 0, the process of the node answers. A node of `bloomery devnet` always has 0.',
+      'Number of separate processes that answer HTTP on the port of the node. With 0, the process of the node itself answers HTTP. A node of `bloomery devnet` always has 0.',
       0,
       0,
       64,
@@ -60,7 +60,7 @@ export const OPTIONS = {
       defaultText: "the network's",
     }),
     hostNames: list(
-      'Host names that the header `Host` may contain, besides `localhost` and IP addresses, on the routes for forging, diagnostics and passphrases.',
+      'Host names that the node accepts in the header `Host`, in addition to `localhost` and IP addresses, on the routes for forging, diagnostics and passphrases.',
       [],
       'host names',
       hostName,
@@ -70,7 +70,7 @@ export const OPTIONS = {
       false,
     ),
     accessWhitelist: list(
-      'Addresses that have access if `accessPublic` is false. The addresses of a very wide block have access, but the limits of the node on connections and requests treat them like addresses outside this list. A block is very wide if it is an IPv4 block wider than /8, an IPv6 block wider than /32, or an IPv6 block that contains the IPv6 forms (`::ffff:a.b.c.d`) of an IPv4 block wider than /8.',
+      'Addresses that have access if `accessPublic` is false. The addresses of a very wide block have access, but the limits of the node on connections and requests treat them like addresses outside this list. Three kinds of blocks are very wide: IPv4 blocks wider than /8, IPv6 blocks wider than /32, and IPv6 blocks that contain the IPv6 forms (`::ffff:a.b.c.d`) of an IPv4 block wider than /8.',
       ['127.0.0.1'],
       ADDRESSES,
       ipOrBlock,
@@ -79,7 +79,7 @@ export const OPTIONS = {
       defaultText: '127.0.0.1; 0.0.0.0 if `accessPublic` or `accessWhitelist` admits other machines',
     }),
     forgingWhitelist: list(
-      'Addresses that may view the forging status, and switch forging on and off. Each of these addresses must also have access through `accessPublic` or `accessWhitelist`.',
+      'Addresses that are allowed to view the forging status, and to switch forging on and off. Each of these addresses must also have access through `accessPublic` or `accessWhitelist`.',
       ['127.0.0.1'],
       ADDRESSES,
       ipOrBlock,
@@ -89,7 +89,7 @@ export const OPTIONS = {
       false,
     ),
     corsOrigin: text(
-      'Origin of the web pages that may read answers of the node in a browser (CORS); `*` for every origin. If this option names an origin, the pages of this origin may also use the routes for forging, diagnostics and passphrases.',
+      'Origin of the web pages that are allowed to read answers of the node in a browser (CORS); `*` for every origin. If this option names an origin, the pages of this origin are also allowed to use the routes for forging, diagnostics and passphrases.',
       '*',
       'an origin or *',
       (value) => /^\S{1,200}$/.test(value),
@@ -134,7 +134,7 @@ export const OPTIONS = {
     metrics: flag('Whether clients with access get metrics for Prometheus at `/metrics`.', true),
     readOnly: flag('Whether the node refuses every method except GET, HEAD and OPTIONS.', false),
     strictDialect: flag(
-      'Whether the node, below `/api`, accepts only the parameters and sends only the JSON members that a lisk-sdk node of the network’s generation accepts and sends. The option does not change the events of `/api/events`.',
+      'Whether the node behaves below `/api` like a lisk-sdk node of the network’s generation: it accepts only the parameters that such a node accepts, and sends only the JSON members that such a node sends. The option does not change the events of `/api/events`.',
       false,
     ),
     legacySignatures: flag(
@@ -142,7 +142,7 @@ export const OPTIONS = {
       true,
     ),
     legacySignaturesWhitelist: list(
-      'Addresses that may send passphrases to register second signatures. Each of these addresses must also have access through `accessPublic` or `accessWhitelist`. `accessPublic` does not add addresses to this list.',
+      'Addresses that are allowed to send passphrases to register second signatures. Each of these addresses must also have access through `accessPublic` or `accessWhitelist`. `accessPublic` does not add addresses to this list.',
       ['127.0.0.0/8', '::1'],
       ADDRESSES,
       ipOrBlock,
@@ -154,7 +154,7 @@ export const OPTIONS = {
       unit: 'ms',
     }),
     socketTimeoutMs: integer(
-      'Time after which the node closes the connection of an unfinished request if no bytes are sent or received. Between two requests, the node closes the connection after 5 to 6 s.',
+      'Time without sent or received bytes after which the node closes the connection of an unfinished request. Between two requests, this option has no effect: the node closes the connection after 5 to 6 s.',
       20_000,
       1,
       120_000,
@@ -181,13 +181,13 @@ export const OPTIONS = {
       ipv4Port,
     ),
     blacklistedIps: list(
-      'Addresses to which the node never connects, and from which no peer may connect. Even if another option, such as `fixedPeers`, names one of these addresses, the node does not connect to it.',
+      'Addresses to which the node never connects, and from which the node accepts no peers. Even if another option, such as `fixedPeers`, names one of these addresses, the node does not connect to it.',
       [],
       'IPv4 addresses',
       (entry) => (isIpv4(entry) ? entry : undefined),
     ),
     advertiseAddress: flag(
-      'Whether peers may pass on the address of this node to other nodes. In generation 2, this option has no effect.',
+      'Whether peers are allowed to pass on the address of this node to other nodes. In generation 2, this option has no effect.',
       true,
     ),
     outboundMax: integer(
@@ -199,12 +199,12 @@ export const OPTIONS = {
     inboundMax: integer('Maximum number of open connections that peers have opened to this node.', 100, 0, 10_000),
   },
   forging: {
-    enabled: flag('Whether this node may forge; if false, the node ignores `delegates`.', true),
+    enabled: flag('Whether this node is allowed to forge; if false, the node ignores `delegates`.', true),
     force: flag(
       'Whether the node, at each start, decrypts all passphrases in `delegates` with `defaultPassword` and enables forging for these delegates.',
       false,
     ),
-    delegates: delegateList('Delegates that may forge on this node, with their encrypted passphrases.', {
+    delegates: delegateList('Delegates that are allowed to forge on this node, with their encrypted passphrases.', {
       defaultText: 'all delegates in `forgers.json` of the network, if the network has this file; otherwise none',
     }),
     defaultPassword: text(
@@ -230,14 +230,14 @@ export const OPTIONS = {
       { defaultText: 'bloomery/signed below $XDG_STATE_HOME, or below ~/.local/state' },
     ),
     consensusMin: integer(
-      'Minimum share of the connected peers that must have the tip of this node before this node forges; 0 for no condition. If the share among all connected peers is too low, the node computes a second share: among the peers that it dialled or that the configuration names. If the second share is high enough, the node forges. With `p2p.enabled: false` (`--no-peers`), the node has no peers, and the option has no effect.',
+      'Minimum share of the connected peers that must have the tip of this node before this node forges; 0 for no condition. If the share among all connected peers is too low, the node also computes the share among only those peers that it dialled or that the configuration names. If this second share is high enough, the node forges. With `p2p.enabled: false` (`--no-peers`), the node has no peers, and the option has no effect.',
       0,
       0,
       100,
       { unit: '%', defaultText: '51 in generation 2 if `force` is false; otherwise 0' },
     ),
     waitThresholdS: integer(
-      'Maximum time for which the node waits for a missing block of the previous slot before it forges in its own slot. The time counts from the start of its own slot, and must be below the block time.',
+      'Maximum time for which the node waits for a missing block of the previous slot before it forges in its own slot. The time counts from the start of the node’s own slot, and must be below the block time.',
       2,
       0,
       3600,
@@ -254,7 +254,7 @@ export const OPTIONS = {
     // The name `broadcastIntervalMs` is from Lisk Core. In this node, the option sets the interval between two checks
     // of the transactions that wait in the pool. The gossip of transactions does not use this interval.
     broadcastIntervalMs: integer(
-      'Time between two checks of the transactions that wait in the pool. The node also checks a new transaction on arrival. A new transaction from a peer waits for a later check if the verification budget of this peer or of all peers is used up, or if the queue `verified` of the pool is full.',
+      'Time between two checks of the transactions that wait in the pool. The node also checks a new transaction on arrival. In two cases, a new transaction from a peer waits for a later check: the limit on signature checks for this peer or for all peers is reached, or the queue `verified` of the pool is full.',
       5000,
       100,
       60_000,
@@ -314,7 +314,7 @@ export const OPTIONS = {
   },
   watchdog: {
     blockedMaxS: integer(
-      'Maximum time for which the event loop may be blocked, or for which garbage collection may take 80 % of the time or more. After this time, the node ends, so that a supervisor can restart it; 0 for no limit. The limit does not apply while the node starts.',
+      'Time limit for two faults: the event loop is blocked, or garbage collection takes 80 % of the time or more. If one of these faults lasts longer than the limit, the node ends, so that a supervisor can restart it; 0 for no limit. The limit does not apply while the node starts.',
       30,
       0,
       3600,
