@@ -8,13 +8,13 @@ export const NOTES = {
   'chain/finalized':
     'finalized height before the latest revert, u32 (little endian), then the checksum of the note, 8 bytes (`store/tables/checksummed.ts`); the node never reverts a block at or below this height (`engine/commit.ts`)',
   'chain/unsigned':
-    'one byte, 1: the chain belongs to a devnet, and may have unsigned blocks or transactions (`node/unsigned-chain.ts`)',
+    'one byte, 1: the chain belongs to a devnet, and can contain unsigned blocks or transactions (`node/unsigned-chain.ts`)',
   'chain-log-head':
     'JSON: the number of the newest record of the chain log; the number of the oldest record; the finalized height after the newest record; the id of the tip after the newest record (`store/chain/chain-log.ts`)',
   'chain-log/':
     'JSON: a record of the chain log; the name ends with the number of the record, in 15 digits (`store/chain/chain-log.ts`)',
   'disk/trial/':
-    'zeros. After a failed write, the node writes these notes as a test, and removes them at once (`engine/disk-watch.ts`)',
+    'zeros. After a failed write, the node writes these notes as a test, and removes them immediately (`engine/disk-watch.ts`)',
   'peers/book':
     'JSON: addresses of peers with the data that the node has about each peer, bans, and the secret that selects the buckets of peers (`engine/peers/book.ts`)',
 } as const;

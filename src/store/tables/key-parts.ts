@@ -212,7 +212,7 @@ export const PARTS = {
   table: u8('number of a table, u8'),
   level: u8('level of an inner block, u8: 1 directly above the leaf blocks'),
   start: bytes(
-    'the key, without the table number, that was the first key of the first leaf block below the inner block when this leaf block was created; empty for the first inner block of a level',
+    'a key without its table number: the key that was the first key of the first leaf block below this inner block when that leaf block was created; empty for the first inner block of a level',
   ),
   list: bytes('prefix of the keys of a list: table number, then the key parts that identify the list', (key, at) =>
     key[at] === TYPE_LIST ? at + 3 : at + 2 + (key[at + 1] ?? 0),

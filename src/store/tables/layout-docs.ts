@@ -41,10 +41,11 @@ export function layoutMarkdown(): string {
       }),
     ),
     `Table numbers of earlier layouts, which must not be used again: ${RETIRED_TABLES.join(', ')}.`,
-    `The part \`list\` in a key of \`longLists\` identifies the transactions of one type, sender or recipient. It begins with ` +
-      `the number of the table (\`transactionsByType\`, \`transactionsBySender\` or \`transactionsByRecipient\`) that contains ` +
-      `the same transactions in the order of the chain. The part can also identify the transactions from an address to itself. ` +
-      `The part then begins with ${SELF_LIST}. The part \`sort\` is the number of a sort order: ${sorts.join(', ')}.`,
+    `In a key of \`longLists\`, the part \`list\` identifies one list of transactions. For the list of one type, sender or ` +
+      `recipient, the part begins with the number of the table (\`transactionsByType\`, \`transactionsBySender\` or ` +
+      `\`transactionsByRecipient\`) that contains the same transactions in the order of the chain. For the list of the ` +
+      `transactions from an address to itself, the part begins with ${SELF_LIST}. The part \`sort\` is the number of a sort ` +
+      `order: ${sorts.join(', ')}.`,
     '## Parts of keys',
     tableOf(
       ['Part', 'Bytes'],
