@@ -59,7 +59,7 @@ export const FAULTS = {
     'Start the node with the network of the folder, or choose another folder with --data-dir.',
   ),
   STORE_OF_OTHER_PARAMS: error(
-    'The parameters of the network changed since the chain was written.',
+    'The parameters of the network were changed after the chain was written.',
     'Use the network folder with which the node wrote this chain, or choose another folder with --data-dir.',
   ),
   JOURNAL_DAMAGED: error(
@@ -80,7 +80,7 @@ export const FAULTS = {
   ),
   NODE_SILENT: error(
     'The node does not answer HTTP requests in time, or does not answer its reading processes.',
-    'Set the address of the node with --node. If the node is on another machine, also check the firewalls. If the address is right and no firewall is in the way, the node hangs: read the end of its log, then restart the node.',
+    'Set the address of the node with --node. If the node is on another machine, also check the firewalls. If the address is right and no firewall blocks the request, the node hangs: read the end of its log, then restart the node.',
   ),
   NODE_REFUSES: error(
     'The node refuses requests from this machine.',
@@ -116,7 +116,7 @@ export const FAULTS = {
   ),
   NODE_LAGS: error(
     'The node is more than two blocks behind most of its peers, and does not catch up.',
-    'Run `bloomery why` to see refused blocks and failed downloads. The node may need a newer version, or the file exceptions.json of the network.',
+    'Run `bloomery why` to see refused blocks and failed downloads. Perhaps the node needs a newer version, or the file exceptions.json of the network.',
   ),
   NETWORK_STANDS_STILL: error(
     'Neither the node nor its peers have received a block for at least three slots.',
@@ -140,10 +140,10 @@ export const FAULTS = {
   ),
   SYNC_FAILS: error(
     'The node repeatedly fails to download blocks.',
-    'The evidence names the reason. If downloads from all peers fail for the same reason, the node may be on a branch that no peer has: restore a snapshot.',
+    'The evidence names the reason. If downloads from all peers fail for the same reason, perhaps the node is on a branch that no peer has: restore a snapshot.',
   ),
   BLOCKS_OF_FUTURE: error(
-    'The node refuses blocks because of their time: the clock of this machine may be behind.',
+    'The node refuses blocks because of their time: perhaps the clock of this machine is behind.',
     'Compare the clock of this machine with a time server, and correct it (timedatectl set-ntp true, chrony). The node continues by itself.',
   ),
   BLOCKS_REFUSED: error(
@@ -176,12 +176,12 @@ export const FAULTS = {
   ),
   READERS_FAIL: warning(
     'Fewer reading processes run than http.processes sets.',
-    'Read the log of the node from `HTTP_READER_LOST` on. If reading processes end again and again, the store may be damaged: ' +
+    'Read the log of the node from `HTTP_READER_LOST` on. If reading processes end again and again, perhaps the store is damaged: ' +
       'stop the node and run `bloomery verify`. With `http.processes: 0`, the node answers HTTP requests without reading processes.',
   ),
   FOLDER_TAKEN_OVER: error(
     'Another node has taken over the data folder, so this node no longer writes or signs.',
-    'Stop this node. Start it again when no other node uses the folder. Or start it with another folder (--data-dir).',
+    'Stop this node. Start it again when no other node uses the folder, or start it with another folder (--data-dir).',
   ),
   WRITES_FAIL: error(
     'The node cannot write to the disk.',
