@@ -9,8 +9,8 @@ import { similarTo } from './similar.ts';
 
 export const EXIT_CODES = `
 Exit codes: 0 done; 1 failed; 2 wrong flag, configuration, network folder or input file, or the output file already exists.
-Every error is one line on the standard error output; its code, for example (NODE_UNREACHABLE), stands at the end. With --json the
-standard output holds data alone.`;
+Every error is one line on the standard error output; its code, for example (NODE_UNREACHABLE), stands at the end. With --json, the
+standard output contains only data.`;
 
 /**
  * Adds a subcommand. If the arguments or options of the subcommand are wrong, the program reports the error in one line

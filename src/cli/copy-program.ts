@@ -5,14 +5,14 @@ import { command, EXIT_CODES, onlyCommands } from './command.ts';
 import type { BackupFlags, SnapshotCreateFlags, SnapshotRestoreFlags } from './flags.ts';
 
 export function addCopyCommands(program: Command): void {
-  withPlace(command(program, 'backup', 'back up the chain of a node, which may run meanwhile'))
+  withPlace(command(program, 'backup', 'back up the chain of a running or stopped node'))
     .argument('<dir>', 'folder for the copy; start a node with it as --data-dir')
     .option('--json', 'print {"folder","network","height","blockId","digest"}')
     .addHelpText(
       'after',
       `
 The copy is a consistent state of one moment. It does not contain the record of the delegates' signatures: move that record with
-bloomery forging export, so that they sign nothing that contradicts it.
+bloomery forging export, so that the delegates sign nothing that contradicts the record.
 ${EXIT_CODES}`,
     )
     .action(async (folder: string, options: BackupFlags) =>
@@ -28,7 +28,7 @@ ${EXIT_CODES}`,
     .addHelpText(
       'after',
       `
-The node may run meanwhile. Needs temporary space of the size of the chain beside the file.
+The node can be running. In the folder of the file, needs as much temporary space as the chain takes.
 ${EXIT_CODES}`,
     )
     .action(async (file: string, options: SnapshotCreateFlags) =>
@@ -37,17 +37,17 @@ ${EXIT_CODES}`,
   command(snapshot, 'restore', 'verify a snapshot and create a chain from it')
     .argument('<file>', 'file as bloomery snapshot create writes it')
     .requiredOption('--network <name|dir>', 'name of a network, or path of its folder')
-    .option('--data-dir <dir>', 'folder for data; the chain is kept in a folder of the network in it')
+    .option('--data-dir <dir>', 'folder for data; the chain is in its subfolder with the name of the network')
     .option(
       '--trust-digest <digest>',
-      'digest of the state at its tip, from a node that you trust (bloomery status --digest): the blocks are not verified',
+      'digest of the state at the tip of the snapshot, from a node that you trust (bloomery status --digest); skips the verification of the blocks',
     )
     .option('--json', 'print {"network","isVerified","height","blockId","digest"}')
     .addHelpText(
       'after',
       `
-Verifies every block from the genesis block on, and compares the result with the content of the file. Refuses a file with any
-deviation, and keeps nothing of it.
+Verifies every block from the genesis block on, and compares the result with the content of the file. If they differ,
+refuses the file and keeps nothing of it.
 ${EXIT_CODES}`,
     )
     .action(async (file: string, options: SnapshotRestoreFlags) =>

@@ -14,12 +14,12 @@ export function addDevnetCommands(program: Command): void {
   const devnet = command(program, 'devnet', 'start a private network of several nodes on this machine')
     .option('--nodes <count>', 'number of nodes', integerFrom(1, 32), 4)
     .option('--network <name|dir>', 'network to run, made by bloomery genesis create (default: a packaged devnet)')
-    .option('--fork <dir|file>', 'start from the chain in a data folder, or from a snapshot; neither is changed')
+    .option('--fork <dir|file>', 'start from the chain in a data folder or in a snapshot, without changing it')
     .option('--new-network-id', 'with --fork: use another network identifier (generation 3)')
-    .option('--delegates <count>', 'delegates of the packaged devnet, 101 unless given', integerFrom(1, 101))
+    .option('--delegates <count>', 'number of delegates of the packaged devnet (default: 101)', integerFrom(1, 101))
     .option(
       '--block-time <seconds>',
-      "time between blocks, from 0.2 (default: the network's, 2); below 2 only with --mine interval",
+      "time between blocks, from 0.2 (default: the network's; packaged devnet: 2); below 2 only with --mine interval",
       blockTime,
     )
     .addOption(
@@ -46,26 +46,27 @@ export function addDevnetCommands(program: Command): void {
     .addHelpText(
       'after',
       `
-Node i listens on port + i, forges with its share of the delegates and writes node-<i>/node.log in the data folder
-(default: devnet, or the name of the network, in BLOOMERY_HOME, else in ~/.bloomery). With another block time or number of
-delegates the network's folder is written to network in the data folder, for bloomery start --network. Ctrl-C, SIGTERM or
-bloomery devnet stop ends all nodes.
+Node i listens on port + i, forges with its share of the delegates, and writes its log to node-<i>/node.log in the data folder.
+The default data folder is devnet, or the name of the network, in BLOOMERY_HOME, else in ~/.bloomery. With another block time or
+number of delegates, the command writes the changed network to the folder network in the data folder, for bloomery start --network.
+Ctrl-C, SIGTERM or bloomery devnet stop ends all nodes.
 
-Slots are whole seconds, from 2. With a block time below 2 s (0.2 to 1.99) slots have 2 s and the clock of the chain runs
-ahead of the machine's: ten times as fast with 0.2. With --mine instant or on-demand it goes ahead by a slot where a block
-comes sooner than a slot after the one before.
+Slots last whole seconds, at least 2. With a block time below 2 s (0.2 to 1.99), slots last 2 s, and the clock of the chain runs
+faster than the clock of the machine: ten times as fast with 0.2. With --mine instant or on-demand, the clock of the chain moves
+ahead to the next slot if a block comes before this slot.
 
 Blocks become final after one and a third to almost two rounds: 135 to 182 blocks with 101 delegates, 7 to 11 with 5.
 
-All nodes must answer within three minutes. Later the devnet waits for a node that does not answer, and restarts one that exits, with
-growing delays, until it has exited five times in a row within a minute of its start.
+At the start, all nodes must answer within three minutes. Later, the devnet waits for a node that does not answer. The devnet
+restarts a node that exits, with growing delays, until the node has exited five times in a row within a minute of its start.
 
-The commands below control a running devnet, over a port of this machine that requires the token in control.json in its folder.
-For a devnet in another folder than the default, add --data-dir after the command.
+The commands above control a running devnet, over a port of this machine. The port requires the token in the file control.json of
+the devnet's folder. If this folder is not the default folder, add --data-dir after the command.
 
-With --until-height the nodes have three minutes and three block times for each block from genesis; then, or when a node ends, the exit code is 1.
-With --json: {"nodes":[{"http","ws","height","blockId"}, ...]} with the port numbers of each node and the block at that
-height; without --until-height it is printed once all nodes answer, with the block each of them has then.
+With --until-height, the time limit is three minutes, plus three block times for each block from genesis. If the time limit ends, or
+if a node ends, the exit code is 1. With --json, the command prints {"nodes":[{"http","ws","height","blockId"}, ...]}: the ports of
+each node, and its block at the height of --until-height. Without --until-height, the command prints this object as soon as all
+nodes answer, with the tip of each node.
 ${EXIT_CODES}`,
     )
     .action(async (options: DevnetFlags) => (await import('./commands/devnet.ts')).devnet(options));
@@ -97,9 +98,9 @@ ${EXIT_CODES}`,
     .addHelpText(
       'after',
       `
-The file is checked before anything starts. The devnet is fresh, in a temporary folder; no process is left when the command
-returns. A step that fails ends the run: it is printed with what was expected and what was found, the exit code is 1, and the
-folder with the logs of the nodes is kept. docs/guides/scenarios.md has all actions and expectations.
+The command checks the file before it starts anything. The devnet is fresh, in a temporary folder; no process is left when the
+command returns. A step that fails ends the run: the command prints the step with the expected and the actual result, keeps the
+folder with the logs of the nodes, and exits with code 1. docs/guides/scenarios.md has all actions and expectations.
 ${EXIT_CODES}`,
     )
     .action(async (file: string, options: ScenarioFlags) =>
@@ -128,7 +129,7 @@ function addProcessCommands(devnet: Command): void {
     ask((control) => control.stop()),
   );
   for (const [name, description] of [
-    ['kill', 'kill a node as a crash would, until it is restarted'],
+    ['kill', 'kill a node, as in a crash; bloomery devnet restart starts it again'],
     ['pause', 'suspend a node: it neither answers nor forges'],
     ['restart', 'stop a node, if it runs, and start it again'],
   ] as const) {
@@ -139,7 +140,7 @@ function addProcessCommands(devnet: Command): void {
   asking(
     devnet,
     'resume',
-    'continue a paused node, or without a number the frozen clock',
+    'continue a paused node; without a number, continue the frozen clock',
     `print ${NODE_JSON}, or {"time"} for the clock`,
   )
     .argument('[node]', 'number of the node', integerFrom(0, NODE_INDEX_MAX))
@@ -156,8 +157,8 @@ function addFaultCommands(devnet: Command): void {
     .addHelpText(
       'after',
       `
-Nodes that no part names form one more. Connections stay open, as where a cable is cut; nothing crosses them until
-bloomery devnet heal. A later partition takes the place of an earlier one.`,
+Nodes that no part names form one more part. Connections between parts stay open, as when a cable is cut, but no message passes
+until bloomery devnet heal. A later partition replaces an earlier partition.`,
     )
     .action(askOf<readonly string[]>((control, parts) => control.partition(parts)));
   for (const { name, description, argument, meaning, work } of [
@@ -165,35 +166,38 @@ bloomery devnet heal. A later partition takes the place of an earlier one.`,
       name: 'delay',
       description: 'delay messages between nodes',
       argument: '<time>',
-      meaning: 'delay one way: 150ms, 2s; 0ms ends it',
+      meaning: 'delay in each direction: 150ms, 2s; 0ms ends the delay',
       work: 'delay',
     },
     {
       name: 'loss',
       description: 'drop a share of the messages between nodes',
       argument: '<share>',
-      meaning: 'probability that a message is lost: 5%; 0% ends it',
+      meaning: 'probability that a message is lost: 5%; 0% ends the loss',
       work: 'lose',
     },
   ] as const) {
     asking(devnet, name, description, json)
       .argument(argument, meaning)
       .argument('[nodes...]', 'nodes whose links have the fault: 1 or 1,2 (default: all)')
-      .addHelpText('after', '\nA link has the greater fault of its two nodes, in both directions.')
+      .addHelpText(
+        'after',
+        '\nIf the values of the two nodes of a link differ, the larger value applies, in both directions.',
+      )
       .action(async (amount: string, nodes: readonly string[], options: ControlFlags) =>
         (await controlOf(options))[work](amount, nodes),
       );
   }
   asking(devnet, 'skew', "set the clock of one node ahead of the devnet's, or behind it", json)
     .argument('<node>', 'number of the node', integerFrom(0, NODE_INDEX_MAX))
-    .argument('<distance>', 'by how much: +3s, -500ms; 0s ends it')
+    .argument('<distance>', 'offset of the clock: +3s, -500ms; 0s ends the offset')
     // Without this call, Commander would refuse a negative clock offset, such as `-500ms`, as an unknown option.
     .allowUnknownOption()
     .action(async (node: number, distance: string, options: ControlFlags) =>
       (await controlOf(options)).skew(node, distance),
     );
   asking(devnet, 'heal', 'end partition, delays, losses and skewed clocks', json)
-    .addHelpText('after', '\nNodes that were killed or paused stay so: see restart and resume.')
+    .addHelpText('after', '\nKilled nodes stay killed, and paused nodes stay paused: see restart and resume.')
     .action(ask((control) => control.heal()));
 }
 
@@ -201,7 +205,7 @@ function addTimeCommands(devnet: Command): void {
   asking(
     devnet,
     'mine',
-    'forge the next slots now, each by its delegate',
+    'forge blocks for the next slots now, each by the delegate of its slot',
     'print {"slots","emptySlots","height","blockId","time"}',
   )
     .argument('[slots]', 'number of slots', integerFrom(1, MINED_SLOTS_MAX), 1)
@@ -214,7 +218,7 @@ function addTimeCommands(devnet: Command): void {
   ] as const) {
     asking(devnet, name, description, 'print {"mode"}').action(ask((control) => control.mode(name)));
   }
-  asking(devnet, 'warp', 'set the clock of all nodes ahead; the slots between stay empty', TIME_JSON)
+  asking(devnet, 'warp', 'set the clock of all nodes ahead; the skipped slots stay empty', TIME_JSON)
     .argument('<time>', 'how far (30s, 15m, 1h, 2d, 3w, 1y) or a date in UTC (2027-01-01, 2027-01-01T12:00)')
     .action(askOf<string>((control, time) => control.warp(time)));
   asking(devnet, 'freeze', 'stop the clock of all nodes: no slot begins', TIME_JSON).action(
@@ -242,7 +246,7 @@ function addAccountCommands(devnet: Command): void {
       'after',
       `
 The devnet then accepts a transaction with the account's public key and any 128 hexadecimal digits as the signature, for as long as
-its folder exists. No other node accepts a chain with such transactions.`,
+the folder of the devnet exists. No other node accepts a chain with such transactions.`,
     )
     .action(askOf<string>((control, address) => control.impersonate(address)));
 }
@@ -258,7 +262,8 @@ const SNAPSHOT_JSON = '{"name","height","blockId","digest","time"}';
 
 function addSnapshotCommands(devnet: Command): void {
   const text = `
-A snapshot contains chains, signing records and pools of all nodes, the lead of the clock or its frozen time, and the mining mode.`;
+A snapshot contains the chains, signing records and pools of all nodes, and the mining mode. It also contains the frozen time of the
+clock, or the time by which the clock is ahead.`;
   asking(devnet, 'snapshot', 'save the state of the devnet under a name', `print ${SNAPSHOT_JSON}`)
     .argument('<name>', 'name; an earlier snapshot of that name is replaced')
     .addHelpText('after', text)
@@ -279,7 +284,10 @@ function asking(devnet: Command, name: string, description: string, json: string
     .option('--data-dir <dir>', 'folder of the devnet')
     .addOption(generationOption())
     .option('--json', json)
-    .addHelpText('after', `\nWithout --data-dir: the default folder of the devnet of that generation.\n${EXIT_CODES}`);
+    .addHelpText(
+      'after',
+      `\nWithout --data-dir, the command uses the default folder of a devnet of the generation in --generation.\n${EXIT_CODES}`,
+    );
 }
 
 function ask(work: (control: DevnetControl) => Promise<void>) {

@@ -15,21 +15,18 @@ function addDoctor(program: Command): void {
   command(program, 'doctor', 'diagnose a node: problems, evidence, suggested fixes')
     .option(
       '--node <url>',
-      `its HTTP interface, on the same machine (default: that of the configuration of --network, else ${NODE})`,
+      `HTTP interface of the node, on the same machine (default: from the configuration of --network, else ${NODE})`,
     )
-    .option(
-      '--network <name|dir>',
-      'name of its network, or path of its folder; adds checks of configuration and ports',
-    )
+    .option('--network <name|dir>', 'name of a network, or path of its folder; adds checks of configuration and ports')
     .option('--data-dir <dir>', 'folder for data that the node is started with')
-    .option('--config <file>', 'its JSON5 file with options')
+    .option('--config <file>', 'JSON5 file with options that the node is started with')
     .option('--json', 'print {"findings":[{"code","severity","cause","evidence","remedy"}, ...]}')
     .addHelpText(
       'after',
       `
 Checks the network folder, configuration, disk, chain, record of signatures and ports, and the clock, peers, chain and forging of
 the running node. Changes nothing. docs/troubleshooting.md lists all problems that it can find. The exit code is 1 when it finds
-one.
+a problem.
 ${EXIT_CODES}`,
     )
     .action(async (options: DoctorFlags) => (await import('./commands/doctor.ts')).doctor(options));
@@ -37,14 +34,14 @@ ${EXIT_CODES}`,
 
 function addWhy(program: Command): void {
   const why = command(program, 'why', 'show what a running node refused, dropped or missed, with the reasons')
-    .option('--node <url>', 'its HTTP interface, on the same machine', NODE)
+    .option('--node <url>', 'HTTP interface of the node, on the same machine', NODE)
     .option('--limit <count>', 'number of latest diagnostics', integerFrom(1, 500), 50)
     .option('--json', 'print {"diagnostics":[{"number","time","module","code","message","fields"}, ...]}, newest first')
     .addHelpText(
       'after',
       `
 Lists refused blocks, dropped peers, started and abandoned reorgs, and missed slots of the node's own
-delegates; times are UTC. A node keeps the latest 200 of each kind since its start.
+delegates; times are UTC. A node keeps at most 200 diagnostics of each of its modules (such as peers or sync), since its start.
 ${EXIT_CODES}`,
     )
     .action(async (options: WhyFlags) => (await import('./commands/why.ts')).why(options));
@@ -60,8 +57,9 @@ ${EXIT_CODES}`,
     .addHelpText(
       'after',
       `
-A number above the height of the chain is a slot. The delegate of a slot follows from the chain. In old rounds, the delegate is known
-only if it has a block in that round. The node's own actions are known since its start, for the latest 1000 slots.
+A number above the height of the chain is a slot. The command computes the delegate of a slot from the chain. In an old round, it
+finds the delegate only if the delegate has a block in that round. The node knows its own actions since its start, for the latest
+1000 slots.
 ${EXIT_CODES}`,
     )
     .action(async (place: number, options: WhyMissedFlags) =>

@@ -24,7 +24,7 @@ export function addForgingCommands(program: Command): void {
       .option('--json', 'print {"publicKey","forging","waiting"?}')
       .addHelpText(
         'after',
-        `${PASSWORD}\nAfter a restart all delegates are disabled, unless forging.force is set.\n${EXIT_CODES}`,
+        `${PASSWORD}\nAfter a restart, all delegates are disabled, unless forging.force is set.\n${EXIT_CODES}`,
       )
       .action(async (publicKey: string | undefined, options: ForgingSwitchFlags) =>
         (await import('./commands/forging.ts')).forgingSwitch(publicKey, isOn, options),
@@ -44,12 +44,12 @@ export function addForgingCommands(program: Command): void {
       '--keep',
       'write a copy, and let this node continue to sign; a node that imports a copy waits before it signs',
     )
-    .option('--json', 'print {"file","network","delegates":[public key, ...],"isCopy"}; not with the standard output')
+    .option('--json', 'print {"file","network","delegates":[public key, ...],"isCopy"}; only when writing to a file')
     .addHelpText(
       'after',
       `
-The record holds the last signature of each delegate, with a checksum. Without it a node cannot know what it must not contradict.
-After the export this node no longer signs: only one place may hold the record.
+The record contains the last signature of each delegate, and a checksum. Without the record, a node does not know which headers it
+must not contradict. After an export without --keep, this node no longer signs: only one node is allowed to have the record.
 ${EXIT_CODES}`,
     )
     .action(async (file: string, options: ForgingExportFlags) =>
@@ -60,7 +60,7 @@ ${EXIT_CODES}`,
     .option('--json', 'print {"folder","network","delegates":[public key, ...],"isCopy","isMarked"}')
     .addHelpText(
       'after',
-      `\nThe import keeps the record of this machine: of two headers the later one counts.\n${EXIT_CODES}`,
+      `\nThe import also keeps the record of this machine: of two headers of a delegate, the later one counts.\n${EXIT_CODES}`,
     )
     .action(async (file: string, options: ForgingImportFlags) =>
       (await import('./commands/forging-record.ts')).forgingImport(file, options),

@@ -7,7 +7,7 @@ import type { InitFlags } from './flags.ts';
 export function addInitCommand(program: Command): void {
   command(program, 'init', 'prepare a node: network, data folder, keys, configuration, systemd unit')
     .option('--network <name|dir>', 'name of a network, or path of its folder')
-    .option('--data-dir <dir>', 'folder for data; the node uses a folder of the network in it')
+    .option('--data-dir <dir>', 'folder for data; the node uses its subfolder with the name of the network')
     .option('--config <file>', 'configuration to write (default: config.json5 in the folder for data)')
     .option('--http-port <port>', "port of the HTTP interface (default: the network's)", integerFrom(1, 65_535))
     .option('--ws-port <port>', "port for peers (default: the network's)", integerFrom(1, 65_535))
@@ -19,7 +19,7 @@ export function addInitCommand(program: Command): void {
     .option('--passphrase-file <file>', 'file with the passphrase of the delegate that forges on this node')
     .option(
       '--password-file <file>',
-      'file with the password that unlocks the delegate (else BLOOMERY_PASSWORD, else a prompt)',
+      'file with the password to encrypt the passphrase of the delegate (else BLOOMERY_PASSWORD, else a prompt)',
     )
     .option('--iterations <count>', 'rounds of PBKDF2 for that password', integerFrom(1, 10_000_000), 1_000_000)
     .option('--unit [file]', 'write a systemd unit (default file: bloomery.service in the folder for data)')
@@ -32,8 +32,8 @@ export function addInitCommand(program: Command): void {
     .addHelpText(
       'after',
       `
-Asks for each value without a flag, on a terminal or from the lines of the standard input; an empty line takes the value in brackets.
-Shows the files before it writes them, and overwrites none. Prints the commands that start the node, but does not start it.
+Asks for each value that has no flag, on a terminal or from the lines of the standard input. An empty line selects the value in
+brackets. Shows the files before it writes them, and overwrites no file. Prints the commands that start the node, but does not start it.
 ${EXIT_CODES}`,
     )
     .action(async (options: InitFlags) => (await import('./commands/init.ts')).init(options));

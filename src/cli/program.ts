@@ -43,10 +43,10 @@ import { addSinkCommands } from './sink-program.ts';
 import { addWalletCommands } from './wallet/program.ts';
 
 const PLACES = `
-Data lies in a folder for each network under --data-dir, else BLOOMERY_HOME, else ~/.bloomery.`;
+The data of each network are in a subfolder of the folder --data-dir (default: BLOOMERY_HOME, else ~/.bloomery).`;
 
 const WHICH_CHAIN = `
-Without --network the folder must hold one chain, as a node of a known network leaves it.`;
+Without --network, the folder must contain exactly one chain, of a network that bloomery can find.`;
 
 /**
  * Creates the program with all commands. Its method `parseAsync` never ends the process. The method throws
@@ -61,7 +61,7 @@ export function createProgram(): Command {
     .version(packageVersion(), '--version', 'print the version')
     .helpOption('-h, --help', 'describe a command')
     .helpCommand(false)
-    .addHelpText('after', '\nEvery command has --help. Without a command bloomery prints this text.');
+    .addHelpText('after', '\nEvery command has --help. Without a command, bloomery prints this text.');
   onlyCommands(program);
   program.hook('preAction', (_, parsed) => refuseEmptyPlaces(parsed));
 
@@ -71,11 +71,11 @@ export function createProgram(): Command {
 
   command(program, 'start', 'run a node')
     .requiredOption('--network <name|dir>', 'name of a network, or path of its folder')
-    .option('--data-dir <dir>', 'folder for data; the node uses a folder of the network in it')
+    .option('--data-dir <dir>', 'folder for data; the node uses its subfolder with the name of the network')
     .option('--http-port <port>', "port of the HTTP interface (default: the network's)", integerFrom(0, 65_535))
     .option('--ws-port <port>', "port for peers (default: the network's)", integerFrom(0, 65_535))
     .addOption(
-      new Option('--peer <ip:port>', 'peer that the node always dials; may be repeated')
+      new Option('--peer <ip:port>', 'peer that the node always dials; repeat the flag for each peer')
         .argParser(collectPeers)
         .conflicts('peers'),
     )
@@ -83,15 +83,15 @@ export function createProgram(): Command {
     .option('--no-forging', 'never forge')
     .option(
       '--risk-double-forging',
-      'sign by the record in the data folder alone, without a check for signatures made elsewhere (forging.riskDoubleForging)',
+      'before signing, check only the record in the data folder, not signatures made on other nodes (forging.riskDoubleForging)',
     )
     .option('--config <file>', 'JSON5 file with options (docs/configuration.md)')
     .addHelpText(
       'after',
       `
-A network's name is looked up in the package and in the networks folder of BLOOMERY_HOME (default: ~/.bloomery).
-Options come from the network's folder, then --config, then BLOOMERY_* variables, then flags: the last one wins.
-SIGINT or SIGTERM stops the node; a second one ends it at once. A node that no longer works ends itself with exit code 3, or with
+The node searches for the name of a network in the package, and in the networks folder of BLOOMERY_HOME (default: ~/.bloomery).
+Options come from these sources: the network's folder, --config, BLOOMERY_* variables, flags. Later sources win over earlier ones.
+SIGINT or SIGTERM stops the node; a second signal ends it at once. A node that no longer works ends itself with exit code 3, or with
 SIGALRM when its event loop hangs (docs/troubleshooting.md).
 ${PLACES}
 ${EXIT_CODES}`,
@@ -99,24 +99,24 @@ ${EXIT_CODES}`,
     .action(async (options: StartFlags) => (await import('./commands/start.ts')).start(options));
 
   command(program, 'status', 'show the status of a running node: height, finality, peers, consensus')
-    .option('--node <url>', 'its HTTP interface', 'http://127.0.0.1:4000')
-    .option('--digest', 'add the digest of all consensus state at its tip (from the same machine only)')
+    .option('--node <url>', 'HTTP interface of the node', 'http://127.0.0.1:4000')
+    .option('--digest', 'add the digest of all consensus state at the tip (only on the machine of the node)')
     .option('--json', 'print one JSON object')
     .addHelpText('after', EXIT_CODES)
     .action(async (options: StatusFlags) => (await import('./commands/status.ts')).status(options));
 
   command(program, 'peers', 'list the peers of a running node, with state and reputation of each')
-    .option('--node <url>', 'its HTTP interface, on the same machine', 'http://127.0.0.1:4000')
-    .option('--limit <count>', 'number of addresses', integerFrom(1, 1000), 100)
+    .option('--node <url>', 'HTTP interface of the node, on the same machine', 'http://127.0.0.1:4000')
+    .option('--limit <count>', 'maximum number of addresses', integerFrom(1, 1000), 100)
     .option(
       '--json',
-      'print {"peers":[{"ip","wsPort","verdict","roles","reputation", ...}, ...]}, connected ones first',
+      'print {"peers":[{"ip","wsPort","verdict","roles","reputation", ...}, ...]}, connected peers first',
     )
     .addHelpText(
       'after',
       `
-The verdicts: connected (in or out), is being dialled, banned until, dropped at and why, dialled again from, known; times
-are UTC. A peer begins with a reputation of 100; at 0 it is banned for a day.
+The line of an address shows its state: connected (in or out), is being dialled, banned (until when, and why), dropped (when, and
+why), dialled again (from when) or known. Times are UTC. A peer begins with a reputation of 100; at 0, it is banned for a day.
 ${EXIT_CODES}`,
     )
     .action(async (options: PeersFlags) => (await import('./commands/peers.ts')).peers(options));
@@ -142,7 +142,7 @@ ${EXIT_CODES}`,
     .addOption(generationOption())
     .requiredOption('--name <name>', 'name of the network')
     .requiredOption('--out <dir>', 'folder to write; it must be new or empty')
-    .option('--delegates <count>', 'delegates of the genesis block, all of them active', integerFrom(1, 101), 101)
+    .option('--delegates <count>', 'number of delegates of the genesis block; all are active', integerFrom(1, 101), 101)
     .option('--block-time <seconds>', 'length of a slot', integerFrom(2, 3600), 10)
     .option(
       '--seed <text>',
@@ -153,7 +153,7 @@ ${EXIT_CODES}`,
       'after',
       `
 Writes network.json, genesis.json, forgers.json (delegates, encrypted) and accounts.json (all passphrases in clear). A round
-has as many blocks as there are delegates. To run the network: bloomery devnet --network DIR.
+has as many blocks as the network has delegates. To run the network: bloomery devnet --network DIR.
 ${EXIT_CODES}`,
     )
     .action(async (options: GenesisFlags) => (await import('./commands/genesis-create.ts')).genesisCreate(options));
@@ -194,7 +194,7 @@ function addNetworkCommands(program: Command): void {
     .option('--out <dir>', 'folder to write (default: where --network finds the name)')
     .option(
       '--protocol-version <version>',
-      'protocol version to send to peers (default: that of config.json, else 1.1 or 2.0)',
+      'protocol version to send to peers (default: the version in config.json, else 1.1 or 2.0)',
       majorMinor,
     )
     .option('--force', 'replace a network folder')
@@ -202,10 +202,10 @@ function addNetworkCommands(program: Command): void {
     .addHelpText(
       'after',
       `
-Writes network.json and genesis.json, and exceptions.json and forgers.json if config.json has such data. Values that config.json
-leaves out get the application's defaults. The generation is that of the genesis block. Both files must belong to the same
-network, and the names mainnet and testnet require their genesis blocks. The default folder is NAME in the networks folder of
-BLOOMERY_HOME (default: ~/.bloomery).
+Writes network.json and genesis.json. Also writes exceptions.json and forgers.json if config.json has data for them. Values that
+config.json leaves out get the defaults of lisk-core. The network has the generation of its genesis block. Both files of --from
+must belong to the same network. The names mainnet and testnet are only for the genesis blocks of these two networks. The default
+folder is NAME in the networks folder of BLOOMERY_HOME (default: ~/.bloomery).
 ${EXIT_CODES}`,
     )
     .action(async (options: NetworkImportFlags) =>
@@ -220,11 +220,11 @@ function addChainCommands(program: Command): void {
     .option('--from <height>', 'first block (default: the genesis block)', integerFrom(1, HEIGHT_MAX))
     .option('--to <height>', 'last block (default: the tip)', integerFrom(1, HEIGHT_MAX))
     .option('--force', 'replace an existing file')
-    .option('--json', 'print {"file","network","fromHeight","toHeight"}; not with the standard output')
+    .option('--json', 'print {"file","network","fromHeight","toHeight"}; only when writing to a file')
     .addHelpText(
       'after',
       `
-Writes one block per line, as JSON with the members that peers exchange; amounts are strings. The node may run meanwhile.
+Writes one block per line, as JSON with the members that peers exchange; amounts are strings. The node can run during the export.
 ${WHICH_CHAIN}
 ${PLACES}
 ${EXIT_CODES}`,
@@ -236,14 +236,14 @@ ${EXIT_CODES}`,
   command(program, 'import', 'verify the blocks of a file and add them to the chain on the disk')
     .argument('<file>', 'file as bloomery export writes it, plain or .gz; - for the standard input')
     .requiredOption('--network <name|dir>', 'name of a network, or path of its folder')
-    .option('--data-dir <dir>', 'folder for data; the chain is kept in a folder of the network in it')
+    .option('--data-dir <dir>', 'folder for data; the chain is in its subfolder with the name of the network')
     .option('--json', 'print {"network","blocks","transactions","height","blockId","isComplete"}')
     .addHelpText(
       'after',
       `
-The file may start with any block from the genesis block to the one after the tip. Blocks that the chain already has are skipped,
-so the same command continues an interrupted import. The import stops at the first block that the rules refuse, names it, and
-exits with code 1; it keeps the earlier blocks. No node may use the folder meanwhile.
+The first block of the file can be any block from the genesis block to the block after the tip. The import skips blocks that the
+chain already has, so the same command continues an interrupted import. The import stops at the first block that the rules refuse,
+names this block, and exits with code 1; the earlier blocks stay imported. During the import, no node is allowed to use the folder.
 ${PLACES}
 ${EXIT_CODES}`,
     )
@@ -256,8 +256,9 @@ ${EXIT_CODES}`,
     .addHelpText(
       'after',
       `
-Applies all blocks from the genesis block on, and compares the result with the stored state and indexes. Names the first deviation
-and exits with code 1. The node may run meanwhile. Needs as much space as the chain in the temporary folder.
+Applies all blocks from the genesis block on, and compares the result with the stored state and indexes. If they differ, names
+the first difference and exits with code 1. The node can run during the check. Needs as much space in the temporary folder as the
+chain takes.
 ${WHICH_CHAIN}
 ${PLACES}
 ${EXIT_CODES}`,
@@ -269,8 +270,8 @@ ${EXIT_CODES}`,
     .addHelpText(
       'after',
       `
-A node does the same at its start; this command does it at a time of your choice and shows its progress. You may stop it at any
-moment: the store then stays as it was. For a layout that this version cannot read, the error names a remedy.
+A node also upgrades its store when it starts. With this command, you choose the time, and see the progress. You can stop the
+command at any moment: the store then stays unchanged. For a layout that this version cannot read, the error names a remedy.
 ${WHICH_CHAIN}
 ${PLACES}
 ${EXIT_CODES}`,
@@ -278,14 +279,18 @@ ${EXIT_CODES}`,
     .action(async (options: UpgradeFlags) => (await import('./commands/upgrade.ts')).upgrade(options));
 
   chainCommand(program, 'rollback', 'revert blocks from the tip of a stopped node')
-    .requiredOption('--to <height>', 'height of the new tip, not below the finalized one', integerFrom(1, HEIGHT_MAX))
+    .requiredOption(
+      '--to <height>',
+      'height of the new tip; not below the finalized height',
+      integerFrom(1, HEIGHT_MAX),
+    )
     .option('--yes', 'remove the blocks without asking')
     .option('--json', 'print {"network","removedBlocks","height","blockId"}')
     .addHelpText(
       'after',
       `
-Shows the number of blocks and transactions to remove, and asks first. The node keeps the journal of its delegates' signatures, so
-that they sign nothing that contradicts a removed block.
+Shows the number of blocks and transactions to remove, and asks before it removes them. The signing journal stays, so that the
+delegates of the node sign nothing that contradicts a removed block.
 ${WHICH_CHAIN}
 ${PLACES}
 ${EXIT_CODES}`,

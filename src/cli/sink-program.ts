@@ -10,8 +10,8 @@ import type { ClickHouseFlags, SqlQueryFlags, SinkFlags } from './flags.ts';
 const HEIGHT_MAX = 2_147_483_647;
 
 const HOW = `
-The blocks come from the data folder of a node, which may run meanwhile, or with --node from a node on another machine. The sink
-stores its own position, so you may stop and restart the command at any moment. docs/guides/analytics.md describes the tables.
+The blocks come from the data folder of a running or stopped node, or with --node from a node on another machine. The sink
+stores its own position, so you can stop and restart the command at any moment. docs/guides/analytics.md describes the tables.
 With --node: BLOOMERY_NODE_TIMEOUT_S is the time limit for an answer of the node, in seconds (default: 5).`;
 
 const PASSWORD = `
@@ -29,7 +29,10 @@ export function addSinkCommands(program: Command): void {
   source(command(sink, 'clickhouse', 'write the chain into a ClickHouse server'))
     .requiredOption('--url <url>', 'HTTP interface of the server, with the user if it requires one')
     .requiredOption('--database <name>', 'database for the tables; created if missing')
-    .option('--cluster <name>', 'cluster of the server, over whose shards final blocks are spread; fixed when created')
+    .option(
+      '--cluster <name>',
+      'cluster of the server; its shards share the final blocks; cannot change after the sink is created',
+    )
     .option('--password-file <file>', 'file with the password of the user; - for the standard input')
     .addHelpText('after', `${HOW}\n${PASSWORD}\n${EXIT_CODES}`)
     .action(async (options: ClickHouseFlags) =>
@@ -45,7 +48,7 @@ export function addSinkCommands(program: Command): void {
       'after',
       `
 Needs the package chdb with the ClickHouse engine (550 MB): npm install chdb beside bloomery, or in a folder that --engine or
-BLOOMERY_CHDB names. It is loaded from nowhere else, because it runs with your rights.
+BLOOMERY_CHDB names. The command loads the package from no other folder, because it runs with your rights.
 ${EXIT_CODES}`,
     )
     .action(async (sql: string, options: SqlQueryFlags) => (await import('./commands/query.ts')).query(sql, options));
@@ -56,12 +59,17 @@ function source(of: Command): Command {
     .option('--data-dir <dir>', 'folder for data that the node was started with')
     .option('--network <name|dir>', 'name of a network, or path of its folder')
     .addOption(new Option('--node <url>', 'HTTP interface of a node, instead of a folder').conflicts('dataDir'))
-    .option('--range-blocks <count>', 'blocks per range; fixed when the sink is created', integerFrom(1, 100_000), 1000)
+    .option(
+      '--range-blocks <count>',
+      'blocks per range; cannot change after the sink is created',
+      integerFrom(1, 100_000),
+      1000,
+    )
     .option(
       '--depth <blocks>',
       'generation 2: depth below the tip at which a block counts as final, in blocks (default: 202)',
       integerFrom(1, HEIGHT_MAX),
     )
     .option('--once', 'end when the sink has all present blocks')
-    .option('--json', 'print {"phase","height","finalHeight","rows"}, a line for each step');
+    .option('--json', 'print {"phase","height","finalHeight","rows"}, one line for each step');
 }

@@ -21,11 +21,11 @@ from the command line, which every process of the machine can read.`;
 
 const SENDING = `
 The command gets the network, the generation and the second public key of the sender from the node. It shows the transaction and
-asks before it sends; --yes skips this. With --offline it needs no node: --network names the network, and the command prints the
+asks before it sends; --yes skips both. With --offline, it needs no node: --network names the network, and the command prints the
 signed JSON for bloomery broadcast.`;
 
 const REPEATED = `
-Sending a file again is safe. A transaction that the node has already counts as sent; with --json it has "known": true. At the
+Sending a file again is safe. If the node already has a transaction, it counts as sent; with --json, it has "known": true. At the
 first refusal, the command stops and says how many documents it has not sent.`;
 
 export function addWalletCommands(program: Command): void {
@@ -60,7 +60,7 @@ export function addWalletCommands(program: Command): void {
   transactionCommand(second, 'register', 'register a second passphrase for the sender, permanently')
     .option(
       '--new-passphrase-file <file>',
-      'file with the new one (else BLOOMERY_NEW_SECOND_PASSPHRASE, else a prompt)',
+      'file with the new passphrase (else BLOOMERY_NEW_SECOND_PASSPHRASE, else a prompt)',
     )
     .action(async (options: TransactionFlags & { newPassphraseFile?: string }) =>
       (await import('../commands/transactions.ts')).secondSignatureRegister(options),
@@ -74,7 +74,7 @@ export function addWalletCommands(program: Command): void {
   )
     .argument(
       '[file]',
-      'transactions or signatures, one document, a list or one on each line; - for the standard input',
+      'file with transactions or signatures: one JSON document, a list, or one on each line; - for the standard input',
       '-',
     )
     .option('--network <name|dir>', 'refuse a node of another network')
@@ -90,13 +90,16 @@ function addKeyCommands(program: Command): void {
   command(keys, 'create', 'create a new account with a BIP-39 passphrase')
     .option('--words <count>', 'words of the passphrase, 12 or 24', wordCount, 12)
     .option('--out <file>', 'write the passphrase to a new file of mode 600 instead of showing it')
-    .option('--json', 'print {"passphrase","publicKey","address"}; without the passphrase when it is in a file')
-    .addHelpText('after', `\nThe passphrase is shown once and kept nowhere.\n${EXIT_CODES}`)
+    .option('--json', 'print {"passphrase","publicKey","address"}; with --out, without the passphrase')
+    .addHelpText(
+      'after',
+      `\nWithout --out, the command shows the passphrase only one time, and stores it nowhere.\n${EXIT_CODES}`,
+    )
     .action(async (options: KeysCreateFlags) => (await import('../commands/keys.ts')).keysCreate(options));
   passphraseOption(command(keys, 'encrypt', 'encrypt a passphrase for forging.delegates of a configuration'))
     .option(
       '--password-file <file>',
-      'file with the password that will open it (else BLOOMERY_PASSWORD, else a prompt)',
+      'file with the password for the encryption (else BLOOMERY_PASSWORD, else a prompt)',
     )
     .option('--iterations <count>', 'rounds of PBKDF2', integerFrom(1, 10_000_000), 1_000_000)
     .option('--json', 'print the same members on one line')
@@ -123,7 +126,7 @@ function addMessageCommands(program: Command): void {
       (await import('../commands/message.ts')).messageSign(text, options),
     );
   command(message, 'verify', 'verify the signature of a message')
-    .argument('[file]', 'output of sign --json; - for the standard input', '-')
+    .argument('[file]', 'output of bloomery message sign --json; - for the standard input', '-')
     .option('--json', 'print {"message","publicKey","signature","address"}')
     .addHelpText('after', EXIT_CODES)
     .action(async (file: string, options: MessageVerifyFlags) =>
@@ -137,7 +140,7 @@ function addMultisigCommands(program: Command): void {
   transactionCommand(multisig, 'register', 'make the sender a multisignature account, permanently')
     .requiredOption('--min <count>', 'signatures that each transaction needs', integerFrom(1, 15))
     .requiredOption('--lifetime <hours>', 'time for members to sign', integerFrom(1, 72))
-    .requiredOption('--member <public key>', 'member; repeat for each', collect)
+    .requiredOption('--member <public key>', 'member; repeat the flag for each member', collect)
     .action(async (options: MultisigRegisterFlags) =>
       (await import('../commands/transactions.ts')).multisigRegister(options),
     );
@@ -146,7 +149,10 @@ function addMultisigCommands(program: Command): void {
       spendingOption(command(multisig, 'sign', 'sign a transaction of a multisignature account as a member')),
     ),
   )
-    .argument('<id|file>', 'id of a waiting transaction of the node, or a file with one; - for the standard input')
+    .argument(
+      '<id|file>',
+      'id of a transaction that waits in the node, or a file with a transaction; - for the standard input',
+    )
     .addHelpText('after', `${SECRETS}\n${SENDING}\n${EXIT_CODES}`)
     .action(async (idOrFile: string, options: MultisigSignFlags) =>
       (await import('../commands/multisig-sign.ts')).multisigSign(idOrFile, options),
@@ -172,7 +178,7 @@ function passphraseOption(to: Command): Command {
 function spendingOption(to: Command): Command {
   return passphraseOption(to).option(
     '--any-passphrase',
-    'accept a passphrase that is not BIP-39, white space included',
+    'accept a passphrase that is not BIP-39; white space at its start and end counts',
   );
 }
 
@@ -189,7 +195,7 @@ function networkOptions(to: Command): Command {
 function sendingOptions(to: Command): Command {
   return to
     .option('--yes', 'send without asking')
-    .option('--wait', 'wait until a block contains it')
+    .option('--wait', 'wait until a block contains the transaction')
     .option('--json', 'print {"id"}, with --wait {"id","height"}, with --offline the signed JSON');
 }
 
