@@ -43,7 +43,7 @@ refuses to start if an environment variable begins with the prefix of a section 
 no option. The error contains the key, and the source that sets the key: the path of the file, \`environment\` or \`flags\`.
 For an invalid value, the error also says which values are valid.
 
-Three environment variables with the prefix \`BLOOMERY_\` belong to no section:
+A node also reads three environment variables that belong to no section:
 
 - \`BLOOMERY_HOME\` is the folder for the data and the networks of a user (default \`~/.bloomery\`).
 - With \`BLOOMERY_SUPERVISED=1\`, a node stops when its parent process ends, and ignores SIGINT, SIGQUIT and SIGHUP.

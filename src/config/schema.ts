@@ -116,7 +116,7 @@ export const OPTIONS = {
       unit: 'ms',
     }),
     rateLimitStrangersMax: integer(
-      'Maximum number of requests per window from one address of another machine, even if the address is in `accessWhitelist`; 0 for no limit. Used only if `rateLimitMax` is 0.',
+      'Maximum number of requests per window from one address of another machine, even if the address is in `accessWhitelist`; 0 for no limit. The option has an effect only if `rateLimitMax` is 0.',
       1200,
       0,
       1_000_000_000,
