@@ -9,7 +9,7 @@
 import type { Clock, ProcessTimes } from '../../ports/clock.ts';
 import type { Observer } from '../../ports/observer.ts';
 
-/** The changes between two successful readings of the clocks, in milliseconds. Only `setMs` may be negative. */
+/** The changes between two successful readings of the clocks, in milliseconds. Only `setMs` can be negative. */
 export interface Passage {
   /** Time in milliseconds for which the machine ran. */
   readonly ranMs: number;
@@ -33,7 +33,7 @@ export interface ClockWatchDependencies {
   /** The clocks that cannot be set. If this member is undefined, `read` returns undefined. */
   readonly times: ProcessTimes | undefined;
   /**
-   * Called when the system clock was set, or may have been set, by at least `SET_MS_MIN`. `byMs` is the number of
+   * Called when the system clock was set, or was perhaps set, by at least `SET_MS_MIN`. `byMs` is the number of
    * milliseconds by which the clock was set forward, or a negative number if the clock was set back. `byMs` is
    * undefined if the node cannot determine whether the clock was set or the machine was suspended.
    */
@@ -76,7 +76,7 @@ export class ClockWatch {
   readonly #dependencies: ClockWatchDependencies;
   /** The last successful reading of `read`. */
   #last: Reading | undefined;
-  /** The last successful reading of `read`, or a later one of `check` that reported an event. */
+  /** The last successful reading of `read`, or a later reading of `check` that reported an event. */
   #reported: Reading | undefined;
 
   constructor(dependencies: ClockWatchDependencies) {
@@ -99,8 +99,8 @@ export class ClockWatch {
   }
 
   /**
-   * Reads the clocks and writes the log lines, as `read` does. No event is reported twice, and the result of the next
-   * call of `read` does not change.
+   * Reads the clocks and writes the log lines, as `read` does. The two methods together report each event only once. A
+   * call of this method does not change the result of the next call of `read`.
    *
    * @returns the reading; undefined if it fails
    */

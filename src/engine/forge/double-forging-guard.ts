@@ -1,9 +1,10 @@
 /**
  * Decides whether a delegate can sign on this node without contradicting a header that the delegate signed on another
  * node. The signing journal contains the headers that the delegate signed on this node. The chain shows headers that
- * the delegate signed on other nodes (`ForeignBlocks`). If the record of the delegate is incomplete, or if the chain has a
- * block of another node, the delegate waits: it leaves slots unused (`SlotWatch`), and in a generation with finality, its
- * hand-over must end (`HandOvers`).
+ * the delegate signed on other nodes (`ForeignBlocks`). If the journal's record of the delegate is incomplete, or if
+ * the chain has a block that another node signed for the delegate, the delegate waits. It leaves slots unused
+ * (`SlotWatch`). In a generation with finality, its hand-over must also end (`HandOvers`). Decision 4 in
+ * `docs/decisions` describes the rules of these waits.
  */
 
 import type { SigningJournal } from '../../ports/journal.ts';
@@ -49,11 +50,12 @@ const GENESIS_HEIGHT = 1;
 export class DoubleForgingGuard {
   readonly #dependencies: DoubleForgingGuardDependencies;
   /**
-   * The slots that the guard refused with `FORGING_ELSEWHERE` or `FORGING_WAITS_FOR_EMPTY_SLOT`. The node watches whether
-   * another node forges for the delegate in these slots. `afterHandOver` has only slots that the guard refused with
-   * `FORGING_WAITS_FOR_EMPTY_SLOT` after the end of the hand-over. A node with the original of a copied record may be in
-   * the same hand-over before, and leaves its slots unused, too. The same is true of a slot that both nodes leave unused
-   * because of a block that a third node signed (`FORGING_ELSEWHERE`), and of a slot during the search (`SEARCHING`).
+   * The slots that the guard refused with `FORGING_ELSEWHERE` or `FORGING_WAITS_FOR_EMPTY_SLOT`. The node watches
+   * whether another node forges for the delegate in these slots. `afterHandOver` has only slots that the guard refused
+   * with `FORGING_WAITS_FOR_EMPTY_SLOT` after the end of the hand-over. It has no other slots, because a node with the
+   * original of a copied record perhaps leaves these slots unused, too. There are three such cases: the node with the
+   * original is in the same hand-over; both nodes leave the slot unused because of a block that a third node signed
+   * (`FORGING_ELSEWHERE`); or a search for blocks still continues (`SEARCHING`).
    */
   readonly #watched = new WatchedSlots();
   /** For each delegate, the slot in which it was enabled. */
@@ -62,7 +64,7 @@ export class DoubleForgingGuard {
   readonly #handOvers: HandOvers;
   readonly #needless: NeedlessWaits;
   readonly #slotWatch: SlotWatch;
-  /** The waits of delegates that may have signed headers which the journal lacks. */
+  /** The waits of delegates that have perhaps signed headers that the journal lacks. */
   readonly waits: Waits;
 
   constructor(dependencies: DoubleForgingGuardDependencies) {
@@ -80,10 +82,10 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Begins to guard the signatures of a delegate. Call when the delegate is enabled. If the journal does not have all
-   * headers of the delegate, its wait begins now (`Waits.begin`), and slots that it has left unused before do not count.
-   * The method also notes the newest block that another node signed for the delegate (`Waits.noteForeign`). With
-   * `riskDoubleForging`, the method does nothing.
+   * Begins to guard the signatures of a delegate. Call when the delegate is enabled. If the journal perhaps lacks
+   * headers of the delegate, the wait of the delegate begins now (`Waits.begin`). Slots that the delegate has left
+   * unused before this call do not count. The method also notes the newest block that another node signed for the
+   * delegate (`Waits.noteForeign`). With `riskDoubleForging`, the method does nothing.
    */
   hold(publicKey: PublicKey): void {
     if (this.#dependencies.riskDoubleForging) return;
@@ -94,9 +96,9 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Call after the system clock was set forward. Slots that delegates left unused by the old clock may have been over
-   * before, so they do not count if the clock was behind by at least one slot. The waits of the given delegates begin
-   * again (`Waits.clockSetForward`).
+   * Call after the system clock was set forward. If the clock was behind by at least one slot, the slots that delegates
+   * left unused by this clock do not count, because these slots had perhaps already ended. The waits of the given
+   * delegates begin again (`Waits.clockSetForward`).
    */
   clockSetForward(publicKeys: Iterable<PublicKey>, byS: number | undefined): void {
     const { chain } = this.#dependencies;
@@ -110,9 +112,10 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Call at each check of the scheduler. Finds which delegates need not wait, while the state still has the lists of the
-   * rounds since the final block. If finality stands for many rounds, the state drops these lists. The method also forgets
-   * watched slots in the future, which come from a clock that was ahead: in these slots, nothing was left unused.
+   * Call at each check of the scheduler. Finds out which delegates need not wait (`NeedlessWaits`). The method must
+   * find this out while the state still has the lists of delegates of the rounds since the final block: if no block
+   * becomes final for many rounds, the state drops these lists. The method also forgets watched slots in the future.
+   * Such slots come from a clock that was ahead, so no delegate has left them unused.
    */
   refresh(publicKeys: readonly PublicKey[]): void {
     const { journal, riskDoubleForging } = this.#dependencies;
@@ -144,7 +147,10 @@ export class DoubleForgingGuard {
       this.#watched.forgetAfterHandOver(publicKey);
   }
 
-  /** Notes a block that the chain got while this node was off. The search for it may end only after several calls. */
+  /**
+   * Notes a block that the chain got while this node was off. It is possible that the search for this block ends only
+   * after several calls.
+   */
   #noteForeign(publicKey: PublicKey): void {
     const foreign = this.#foreignBlocks.onChain(publicKey);
     if (foreign !== undefined && foreign !== 'unknown') this.waits.noteForeign(foreign);
@@ -155,17 +161,18 @@ export class DoubleForgingGuard {
    * leaves the slot unused. After a refusal with `FORGING_ELSEWHERE` or `FORGING_WAITS_FOR_EMPTY_SLOT`, the slot
    * becomes the watched slot of the delegate.
    *
-   * @throws ProtocolError as the writes of the journal; the delegate may then not sign
+   * @throws ProtocolError in the same cases as the writes of the journal; the delegate must then not sign
    * @param slot the slot of the block. The guard compares the watched slot of the delegate with this slot and not with
-   *   the clock, because this slot may have ended a moment ago. A comparison with the clock could let the delegate sign
-   *   in the watched slot itself
+   *   the clock, because it is possible that this slot ended a moment ago. A comparison with the clock could let the
+   *   delegate sign in the watched slot itself
    */
   clearance(publicKey: PublicKey, slot: number): Clearance {
     this.waits.noteAgain(publicKey);
     this.#noteForeign(publicKey);
     this.waits.correctFuture(publicKey);
     const waiting = this.#waiting(publicKey, slot);
-    // A slot of the enabling in the future comes from a clock that was ahead. The delegate leaves the present slot unused.
+    // If the slot of the enabling is in the future, the clock was ahead at the enabling. The delegate then leaves the
+    // present slot unused instead.
     if ((this.#enabledSlots.get(publicKey) ?? slot) > slot) this.#enabledSlots.set(publicKey, slot);
     if (waiting !== undefined) {
       this.#leaveUnused(publicKey, slot, waiting);
@@ -181,14 +188,18 @@ export class DoubleForgingGuard {
       : { granted: true, previouslyForged: journal.last(publicKey) };
   }
 
-  /** Makes the slot the watched slot of the delegate, if the delegate waits for a slot without a block of another node. */
+  /**
+   * Makes the slot the watched slot of the delegate, if the delegate waits for a slot without a block of another node.
+   */
   #leaveUnused(publicKey: PublicKey, slot: number, waiting: Waiting): void {
     const { code } = waiting;
     if (code !== 'FORGING_ELSEWHERE' && code !== 'FORGING_WAITS_FOR_EMPTY_SLOT') return;
-    // If this write fails, the slot is not watched: the journal would not cover a block of the other node in it.
+    // If this write fails, the slot does not become a watched slot, because the journal would not cover a block that
+    // the other node signs in this slot.
     if (code === 'FORGING_ELSEWHERE') this.waits.coverSlot(publicKey, slot);
     this.#watched.note(publicKey, slot);
-    // After a block of another node, a node with the original of a copied record leaves the same slot unused.
+    // After a block of another node, a node with the original of a copied record leaves the same slot unused, so this
+    // slot proves nothing.
     if (code === 'FORGING_ELSEWHERE') this.#watched.forgetAfterHandOver(publicKey);
     else if (waiting !== SEARCHING && this.#handOvers.of(publicKey)?.ready !== false)
       this.#watched.noteAfterHandOver(publicKey, slot, this.#dependencies.chain.rules.params.activeDelegates);
@@ -197,9 +208,10 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * With `riskDoubleForging`, the journal may lack headers of blocks that are on the chain, for example in a folder
-   * that `bloomery backup` made. The rules refuse a block that contradicts a block of its delegate on the chain, so the
-   * header also follows the newest one of these blocks.
+   * Returns the clearance with `riskDoubleForging`. It is possible that the journal lacks headers of blocks that are on
+   * the chain, for example in a folder that `bloomery backup` made. The rules refuse a block that contradicts a block
+   * of the same delegate on the chain. The new header must therefore contradict neither the last header in the journal
+   * nor the newest block of the delegate on the chain.
    */
   #clearanceAtRisk(publicKey: PublicKey): Clearance {
     const last = this.#dependencies.journal.last(publicKey);
@@ -248,9 +260,11 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * A delegate signs its headers in the order of their slots, so the newest header is also the last one. Only a clock
-   * that was ahead can lead to a header of a later slot. Until the end of that slot, the delegate could sign a second
-   * block for a slot that it has used. The rules refuse a second block for the slot of the last header in the journal.
+   * Returns the wait of a delegate that has signed a header of a slot that is not over. A delegate signs its headers in
+   * the order of their slots, so the header with the newest timestamp is also the last header. Only a clock that was
+   * ahead can lead to a header of a later slot. If the delegate signed before the end of that slot, it could sign a
+   * second block for a slot that it has used. If `slot` is the slot of the last header in the journal, the result is
+   * undefined, because the rules refuse a second block for this slot.
    */
   #waitForLaterSlot(publicKey: PublicKey, slot: number): Waiting | undefined {
     const { chain, journal } = this.#dependencies;
@@ -271,21 +285,23 @@ export class DoubleForgingGuard {
    * Copies the header in the delegate's watermark to the journal if the journal has no header of the delegate. For
    * example, the journal has no header in a data folder that `bloomery backup` created. The watermark must belong to
    * the chain in the data folder. The header in the watermark is the last header that the delegate signed on this
-   * machine. But another data folder of this machine may be in use for signing. Before the node copies the header, the
-   * node therefore waits for one slot of the delegate in which the watermark stays unchanged. The node does not wait
-   * for finality here, because no block would become final if a third of all delegates waited for finality.
+   * machine. However, it is possible that a node signs in another data folder of this machine. Before the node copies
+   * the header, the node therefore waits for one slot of the delegate in which the watermark stays unchanged. The node
+   * does not wait for finality here, because no block would become final if a third of all delegates waited for
+   * finality.
    */
   #recall(publicKey: PublicKey, slot: number): Waiting | undefined {
     const { journal } = this.#dependencies;
     const recalled = journal.recalled(publicKey);
     if (recalled === undefined || !isOfChain(this.#dependencies.chain.state, recalled)) return undefined;
-    // Another node has signed since (`Waits.noteForeign`), so the header of the watermark is not the last one.
+    // The record is a copy, for example because another node has signed since the watermark (`Waits.noteForeign`). The
+    // header of the watermark is then perhaps not the last header of the delegate.
     if (journal.isCopyFor(publicKey)) return undefined;
     const { last } = recalled;
     const newest = this.#foreignBlocks.byAnyNode(publicKey, last.timestamp);
     if (newest === 'unknown') return SEARCHING;
-    // The chain may have another block of the delegate that is at least as new as the watermark. In this case, the
-    // delegate signed this block on another node, so the watermark is out of date.
+    // If the chain has another block of the delegate that is at least as new as the watermark, the delegate signed this
+    // block on another node. The watermark is then out of date.
     if (newest !== undefined && newest.timestamp >= last.timestamp && newest.id !== last.blockId) return undefined;
     if (this.#watched.hasRecalled(publicKey, slot, last.blockId)) {
       journal.adopt(publicKey, last);
@@ -300,14 +316,17 @@ export class DoubleForgingGuard {
 
   #waitOnTip(publicKey: PublicKey, slot: number): Waiting | undefined {
     const { chain, journal, tipCheck } = this.#dependencies;
-    // Without a journal, the header of a watermark does not show how long the lost chain was.
+    // If only the watermark has a header of the delegate, this header does not show how long the lost chain was.
     const isBare = chain.tip.header.height === GENESIS_HEIGHT && journal.last(publicKey) === undefined;
     const doubt = tipCheck.doubt() ?? (isBare ? tipCheck.doubtBeforeFirstBlock() : undefined);
     if (doubt !== undefined) return { code: 'FORGING_OLD_TIP', ...doubt };
     return this.#slotWatch.waiting(publicKey, slot) ?? this.#waitAfterEnabling(publicKey, slot);
   }
 
-  /** Makes the wait of a delegate whose record is incomplete, in the slots in which another node may have signed before. */
+  /**
+   * Returns the wait of a delegate with an incomplete record in the slot of its enabling and in the next slot
+   * (`UNSURE_SLOTS`). It is possible that another node has already signed in these slots.
+   */
   #waitAfterEnabling(publicKey: PublicKey, slot: number): Waiting | undefined {
     const { chain, journal } = this.#dependencies;
     if (!isIncomplete(journal, publicKey)) return undefined;
@@ -318,7 +337,10 @@ export class DoubleForgingGuard {
     return { code: 'FORGING_WAITS_FOR_EMPTY_SLOT', reason, untilS: slotStartS(sureSlot, chain.rules.params) };
   }
 
-  /** Whether the chain has only its genesis block, and neither the journal nor the watermark has a header of the delegate. */
+  /**
+   * Whether the chain has only its genesis block, and neither the journal nor the watermark has a header of the
+   * delegate.
+   */
   #isBeginning(publicKey: PublicKey): boolean {
     const { chain, journal } = this.#dependencies;
     const isNew = journal.last(publicKey) === undefined && journal.outside(publicKey) !== 'later';
@@ -326,10 +348,11 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Decides whether a delegate may sign if the chain has only the genesis block. If the network may have a longer chain,
-   * the delegate waits for this chain. No other node can have begun the chain if all slots so far belong to delegates of
-   * this node, and if the node knows the signatures of these delegates. In this case, the delegate may sign. If another
-   * node may have begun the chain, the delegate may sign only after one of its slots has passed.
+   * Decides whether a delegate may sign if the chain has only the genesis block. If it is possible that the network has
+   * a longer chain, the delegate waits for this chain. No other node can have begun the chain if all slots so far
+   * belong to delegates of this node, and if the node knows the signatures of these delegates. In this case, the
+   * delegate may sign. If it is possible that another node has begun the chain, the delegate may sign only after it has
+   * left one of its slots unused.
    */
   #waitBeforeFirstBlock(publicKey: PublicKey, slot: number): Waiting | undefined {
     const { tipCheck } = this.#dependencies;

@@ -1,7 +1,8 @@
 /**
  * Computes the earliest slot that a new delegate can have on any branch above the final block. If the delegate was
- * enabled on this node before this slot, no other node has signed for it on such a branch, and it need not wait for a
- * newer final block. This matters if a third of all delegates are new: without their blocks, no block becomes final.
+ * enabled on this node before this slot, no other node has signed for it on such a branch. The delegate then need not
+ * wait for a newer final block. This matters if a third of all delegates are new: without their blocks, no block
+ * becomes final.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -26,11 +27,13 @@ export interface ChainHeights {
 
 /**
  * Returns the earliest slot that the delegate can have above the final block of this chain, on this branch or on
- * another one. A branch has at most one block in each slot, and each list that was frozen by a final block is the same
- * on all branches. If a list is not final, the delegate can have any slot of its round.
+ * another branch. A branch has at most one block in each slot, so each round has an earliest first slot. If a final
+ * block has frozen the list of the delegates of a round, this list is the same on all branches. If no final block has
+ * frozen the list, the function assumes that the delegate can have any slot of the round.
  *
  * @param state state of the chain whose tip has the height `tipHeight`
- * @returns undefined if the delegate may have had a slot up to the final block, or if no forged block is final
+ * @returns undefined if it is possible that the delegate has had a slot up to the final block, or if no forged block is
+ *   final
  */
 export function earliestSlotOf(
   state: ChainOfSlots,
@@ -39,7 +42,7 @@ export function earliestSlotOf(
   publicKey: PublicKey,
 ): number | undefined {
   const { activeDelegates, delegateListRoundOffset: offset } = params;
-  // An account that this chain does not have yet has had no slot up to the final block.
+  // If this chain does not have the account of the delegate, the delegate has had no slot up to the final block.
   const { producedBlocks, missedBlocks } = state.account(addressOf(publicKey)) ?? {
     producedBlocks: 0,
     missedBlocks: 0,
@@ -50,7 +53,8 @@ export function earliestSlotOf(
     forgingOrder(state, firstHeightOf(round, params), offset, params);
 
   const firstRound = roundOf(finalizedHeight + 1, params);
-  // The delegate may have missed slots on this chain since the final block, but none before.
+  // Slots that the delegate has missed on this chain since the final block do not matter. All other missed slots were
+  // before the final block.
   let missed = 0;
   for (let round = firstRound; round < roundOf(tipHeight + 1, params); round += 1)
     if (orderOf(round)?.includes(publicKey) === true) missed += 1;
@@ -60,14 +64,15 @@ export function earliestSlotOf(
     const isListFinal = lastHeightOf(listIndexOf(round, offset) - 1, params) <= finalizedHeight;
     const order = isListFinal ? orderOf(round) : undefined;
     if (order?.includes(publicKey) === false) continue;
-    // The round of the next block can have slots before the final block.
+    // If the round began at or before the final block, the slot of the delegate in this round can be before the final
+    // block.
     if (firstHeightOf(round, params) <= finalizedHeight) return undefined;
     const first = slotAt(final.timestamp, params) + firstHeightOf(round, params) - finalizedHeight;
     return order === undefined ? first : firstFrom(first, order.indexOf(publicKey), activeDelegates);
   }
 }
 
-/** The first slot from `slot` on whose remainder is `turn`. */
+/** Returns the first slot, from `slot` on, whose remainder after a division by `activeDelegates` is `turn`. */
 function firstFrom(slot: number, turn: number, activeDelegates: number): number {
   return slot + ((turn - (slot % activeDelegates) + activeDelegates) % activeDelegates);
 }

@@ -1,6 +1,6 @@
 /**
- * Finds the blocks that another node signed for the delegates of this node. Such a block can be on the chain, or a
- * reorganisation has removed it since.
+ * Finds the blocks that another node signed for the delegates of this node. Such a block is on the chain, or it was on
+ * the chain until a reorganisation removed it.
  */
 
 import type { SigningJournal } from '../../ports/journal.ts';
@@ -32,13 +32,18 @@ export class ForeignBlocks {
     this.#newest = new NewestBlocks(chain, SEARCHED_ROUNDS * chain.rules.params.activeDelegates);
   }
 
-  /** Notes a block that another node signed for the delegate, so that `newest` knows the block after a reorganisation. */
+  /**
+   * Notes a block that another node signed for the delegate, so that `newest` knows the block after a reorganisation.
+   */
   note(publicKey: PublicKey, block: Pick<BlockHeader, 'height' | 'timestamp'>): void {
     const known = this.#noted.get(publicKey);
     if (known === undefined || known.timestamp < block.timestamp) this.#noted.set(publicKey, block);
   }
 
-  /** The newest block of the delegate on the chain, whichever node signed it. The parameters are those of `NewestBlocks.of`. */
+  /**
+   * The newest block of the delegate on the chain, whichever node signed it. The parameters are those of
+   * `NewestBlocks.of`.
+   */
   byAnyNode(publicKey: PublicKey, sinceS: number): Newest {
     return this.#newest.of(publicKey, sinceS);
   }
@@ -46,10 +51,10 @@ export class ForeignBlocks {
   /**
    * Returns the delegate's newest block on the chain if the delegate signed this block on another node. If the journal
    * has a header of the delegate, the search goes back to the time of the last header in the journal. A block then
-   * counts only if another node signed it (`isForeign`). If the journal has no header of the delegate, each block of the
-   * delegate counts. The search then covers only the blocks of the last `SEARCHED_ROUNDS` rounds, and older blocks that
-   * earlier searches have read. In generation 3, each new header names the greatest height that the delegate has signed.
-   * The node must therefore know the delegate's newest block.
+   * counts only if another node signed it (`isForeign`). If the journal has no header of the delegate, each block of
+   * the delegate counts. The search then covers only the blocks of the last `SEARCHED_ROUNDS` rounds, and older blocks
+   * that earlier searches have read. In generation 3, each new header names the greatest height that the delegate has
+   * signed. The node must therefore know the delegate's newest block.
    *
    * @returns undefined if the search found no such block; `unknown` while the search continues
    */
@@ -61,7 +66,7 @@ export class ForeignBlocks {
     return isForeign(newest, last, chain.rules) ? newest : undefined;
   }
 
-  /** Whether the chain has a block for `onChain`. The result is false while the search continues. */
+  /** Whether `onChain` returns a block. The result is false while the search continues. */
   isOnChain(publicKey: PublicKey): boolean {
     const foreign = this.onChain(publicKey);
     return foreign !== undefined && foreign !== 'unknown';

@@ -1,6 +1,6 @@
 /**
- * Asks the rules of the generation when a delegate whose signing record is incomplete may sign again, and which header the
- * new one must not contradict (`Rules.handOver`).
+ * Asks the rules of the generation when a delegate whose signing record is incomplete may sign again, and which earlier
+ * header the new header must not contradict (`Rules.handOver`).
  */
 
 import type { SigningJournal } from '../../ports/journal.ts';
@@ -32,14 +32,15 @@ export class HandOvers {
   }
 
   /**
-   * Returns the hand-over of a delegate. The result is undefined if the delegate needs no hand-over, because its record is
-   * complete, and while the search for headers from other nodes continues.
+   * Returns the hand-over of a delegate. The result is undefined in three cases: the option `riskDoubleForging` is on;
+   * the record of the delegate is complete, so it needs no hand-over; or the search for blocks that the delegate signed
+   * on other nodes still continues.
    */
   of(publicKey: PublicKey): HandOver | undefined {
     const { chain, journal, foreignBlocks, needless, watched, riskDoubleForging } = this.#dependencies;
     if (riskDoubleForging) return undefined;
     const recalled = journal.recalled(publicKey);
-    // The header of a watermark bounds the next header, even if another node has signed since.
+    // The next header must not contradict the header of a watermark, even if another node has signed since then.
     const known = recalled !== undefined && isOfChain(chain.state, recalled) ? recalled.last : undefined;
     const last = journal.last(publicKey) ?? known;
     const foreign = foreignBlocks.onChain(publicKey);
@@ -50,7 +51,7 @@ export class HandOvers {
     const isWaitNeedless = foreign === undefined && needless.has(publicKey, heldSinceS);
     const sinceS = Math.max(heldSinceS, foreign === undefined ? 0 : foreign.timestamp + 1);
     const hasMadeAllBlocks = isWaitNeedless && needless.isOnlyForger();
-    // Another node may have signed in the last unused slot on a branch that the network has abandoned.
+    // It is possible that another node has signed in the last unused slot, on a branch that the network has abandoned.
     const unused = watched.afterHandOver(publicKey);
     const coveredUntilS = unused === undefined ? 0 : slotStartS(unused.last + 1, chain.rules.params);
     const request = {
@@ -60,7 +61,10 @@ export class HandOvers {
     return chain.rules.handOver(chain.state, chain.tip.header, request);
   }
 
-  /** Returns the reason why the hand-over of a delegate has not ended; undefined if it has ended, or if there is none. */
+  /**
+   * Returns the reason why the hand-over of a delegate has not ended; undefined if the hand-over has ended, or if there
+   * is no hand-over.
+   */
   waiting(publicKey: PublicKey): Waiting | undefined {
     const over = this.of(publicKey);
     if (over?.ready !== false) return undefined;

@@ -1,6 +1,6 @@
 /**
  * Logs the reasons why our delegates did not forge in their slots. A reason is logged only after the end of the slot,
- * because the delegate may still forge before the end. There are two exceptions. An error of an attempt to forge is
+ * because the delegate can still forge before the end. There are two exceptions. An error of an attempt to forge is
  * logged immediately (`logFailure`). When the node stops, the forging scheduler logs the reason for a slot that has not
  * ended yet (`logPending`).
  */
@@ -44,7 +44,8 @@ export class MissedSlotLog {
 
   /**
    * Stores the reason why a delegate does not forge in its slot. For each slot, only the first reason is stored,
-   * because later reasons may be consequences of it. If the first reason is normal (level `info`), a warning replaces it.
+   * because later reasons can be consequences of the first reason. If the first reason is normal (level `info`), a
+   * warning replaces it.
    */
   record(
     { slot, keyPair }: ForgingSlot,

@@ -1,6 +1,6 @@
 /**
- * Finds out which delegates need not wait for a newer final block, although this node has no header of them: no other
- * node can have signed for them on a branch above the final block.
+ * Finds out which delegates need not wait for a newer final block, although this node has no header of them. A delegate
+ * need not wait if no other node can have signed for it on a branch above the final block.
  */
 
 import type { SigningJournal } from '../../ports/journal.ts';
@@ -16,14 +16,15 @@ const GENESIS_HEIGHT = 1;
 const FIRST_FORGED_HEIGHT = 2;
 
 /**
- * Number of rounds of blocks after which a node no longer counts as the maker of all blocks. By then, each of its delegates
- * has a header and no wait to be spared, unless the delegate came late.
+ * If the chain has more than this number of rounds of blocks, a node no longer counts as the node that has made all
+ * blocks (`isOnlyForger`). By then, each delegate of the node has a header, and therefore does not wait. Only a
+ * delegate that was enabled late is perhaps still without a header.
  */
 const MAKER_ROUNDS_MAX = 5;
 
 /**
- * Number of slots from the enabling of a delegate on, in which another node may have signed before: the slot of the
- * enabling, and the next one, because clocks can differ by less than a slot.
+ * Number of slots in which another node has perhaps already signed when a delegate is enabled on this node. These slots
+ * are the slot of the enabling, and also the next slot, because the clocks of two nodes can differ by less than a slot.
  */
 export const UNSURE_SLOTS = 2;
 
@@ -45,7 +46,7 @@ export class NeedlessWaits {
   readonly #dependencies: NeedlessWaitsDependencies;
   /** For each delegate, the last result of `#hadNoSlot`. */
   readonly #slotless = new Map<PublicKey, Slotless>();
-  /** Whether this node has made all blocks of the chain with the tip `tipId`, and by which records. */
+  /** The result of `#blocksMadeBy` for the chain whose tip has the id `tipId`. */
   #maker: { readonly tipId: string; readonly madeBy: 'journal' | 'watermarks' | undefined } | undefined;
 
   constructor(dependencies: NeedlessWaitsDependencies) {
@@ -53,12 +54,14 @@ export class NeedlessWaits {
   }
 
   /**
-   * Whether no other node can have signed a header of the delegate on a branch above the final block: neither the chain
-   * nor a record shows a signature, and the delegate was enabled on this node before its first slot on any such branch.
-   * The answer is also true on a young chain of which this node has made all blocks, although another node with some of
-   * its delegates may have had no slot yet.
+   * Whether no other node can have signed a header of the delegate on a branch above the final block. The result is
+   * true if two conditions hold: neither the chain nor a record shows a signature of the delegate, and the delegate was
+   * enabled on this node before its first slot on any such branch. On a young chain, the second condition need not hold
+   * if this node has made all blocks (`isOnlyForger`). The result is then true, although it is possible that another
+   * node with some of the same delegates has had no slot yet.
    *
-   * @param heldSinceS the last enabling of the delegate, or a later time up to which another node may have signed
+   * @param heldSinceS chain time in whole seconds of the last enabling of the delegate, or a later time up to which
+   *   another node has perhaps signed
    */
   has(publicKey: PublicKey, heldSinceS: number): boolean {
     const { chain, journal } = this.#dependencies;
@@ -68,9 +71,10 @@ export class NeedlessWaits {
   }
 
   /**
-   * Whether only the genesis block is final, all delegates of the round are enabled on this node, and this node has made
-   * all blocks of the chain. If its waits began again with each restart, the network would stand for many slots. If
-   * another node has made a block for its delegates, it may make further ones, and the waits would show this.
+   * Whether three conditions hold: only the genesis block is final, all delegates of the round are enabled on this
+   * node, and this node has made all blocks of the chain. If the waits of such a node began again with each restart,
+   * the network would stand for many slots. If another node has made a block for these delegates, the result is false,
+   * and the delegates wait: the other node can make further blocks, and the waits would show them.
    */
   isOnlyForger(): boolean {
     const { chain, tipCheck } = this.#dependencies;
@@ -83,17 +87,17 @@ export class NeedlessWaits {
   }
 
   /**
-   * Whether `isOnlyForger` is true only because of watermarks. They can also come from another data folder of this machine
-   * that is in use.
+   * Whether `isOnlyForger` is true only because of watermarks. It is possible that the watermarks come from another
+   * data folder of this machine that is in use.
    */
   isOnlyForgerByWatermarks(): boolean {
     return this.isOnlyForger() && this.#maker?.madeBy === 'watermarks';
   }
 
   /**
-   * Whether the delegate had no slot before `sinceS` on any branch above the final block. A true result stays true:
-   * branches above a later final block are above the earlier one, too. Later, the state may no longer have the lists of
-   * the rounds.
+   * Whether the delegate had no slot before `sinceS` on any branch above the final block. A true result stays true,
+   * because branches above a later final block are also above the earlier final block. The method therefore stores a
+   * true result: later, the state perhaps no longer has the lists of the rounds.
    */
   #hadNoSlot(publicKey: PublicKey, sinceS: number): boolean {
     const { rules, state, tip } = this.#dependencies.chain;
@@ -108,9 +112,11 @@ export class NeedlessWaits {
   }
 
   /**
-   * Which records show that each block of the chain is by a delegate whose last header is this block or a later one: the
-   * journal alone, or also watermarks of this chain, for example after the restore of an old folder. The result is
-   * undefined if a block is not in the records.
+   * Finds out which records show that this node has made all blocks of the chain. The records show this if, for each
+   * block, the last header of its delegate is the header of this block or a later header. The result is `journal` if
+   * the journal alone shows this. The result is `watermarks` if only the journal and the watermarks of this chain
+   * together show this, for example after the restore of an old folder. The result is undefined if the records do not
+   * show this for one or more blocks.
    */
   #blocksMadeBy(): 'journal' | 'watermarks' | undefined {
     const { chain, journal } = this.#dependencies;

@@ -1,9 +1,9 @@
 /**
  * Finds the newest block of a delegate on the chain. The caller decides how far back the search must go (`sinceS`). For
- * each new tip, the search reads the highest `settledBlocks` blocks of the chain again, because the node may still
+ * each new tip, the search reads the highest `settledBlocks` blocks of the chain again, because the node can still
  * revert these blocks. This file calls all blocks below them the older blocks, and the highest of the older blocks the
- * anchor. The search reads each older block once. The search of the older blocks begins again only if the anchor is
- * reverted. A long search runs in chunks, so that other work can run between two chunks.
+ * anchor. The search reads each older block only one time. The search of the older blocks begins again only if the
+ * anchor is reverted. A long search runs in chunks, so that other work can run between two chunks.
  */
 
 import type { StateReader } from '../../protocol/state.ts';
@@ -30,8 +30,8 @@ export interface SearchedChain {
 }
 
 /**
- * The newest block of a delegate; undefined if the search found none; `unknown` if the search has not gone back far
- * enough yet.
+ * The newest block of a delegate; undefined if the search found no such block; `unknown` if the search has not gone
+ * back far enough yet.
  */
 export type Newest = BlockHeader | undefined | 'unknown';
 
@@ -61,9 +61,10 @@ export class NewestBlocks {
   /**
    * Continues the search for the newest block of a delegate, if the block is not known yet.
    *
-   * @param sinceS chain time in whole seconds; the search may miss blocks from before this time
-   * @returns the newest block of the delegate, even if it is older than `sinceS`; undefined if the search found none;
-   *   `unknown` if a later call must continue the search
+   * @param sinceS chain time in whole seconds; it is possible that the search does not find blocks from before this
+   *   time
+   * @returns the newest block of the delegate, even if it is older than `sinceS`; undefined if the search found no such
+   *   block; `unknown` if a later call must continue the search
    */
   of(publicKey: PublicKey, sinceS: number): Newest {
     this.#refresh();

@@ -57,8 +57,8 @@ export class ForgingReadiness {
     const clockFault = this.#clockFault();
     if (clockFault !== undefined) return clockFault;
     const isFresh = clock.nowMs() < this.#startedMs + FIRST_PEER_WAIT_MS;
-    // Until a peer has reported its tip, the network may be far ahead of our tip without our knowledge. A block on an
-    // old tip would only create a fork.
+    // Until a peer has reported its tip, it is possible that the network is far ahead of our tip without our knowledge.
+    // A block on an old tip would only create a fork.
     if (expectsPeers && isFresh && transport.connections().length === 0)
       return { reason: 'no peer has reported its tip yet' };
     const reason = networkView.lowConsensusReason(consensusMin);

@@ -48,7 +48,7 @@ export interface ForgingDependencies {
   /** While this function returns true, delegates forge only in calls of `forgeNow`. By default, it returns false. */
   readonly isForgingSuspended?: () => boolean;
   /**
-   * Called when the system clock was set, or may have been set (`ClockWatchDependencies.onClockSet`). `byMs` is the
+   * Called when the system clock was set, or was perhaps set (`ClockWatchDependencies.onClockSet`). `byMs` is the
    * number of milliseconds by which the clock was set forward. `byMs` is negative if the clock was set back, and
    * undefined if the number is unknown.
    */
@@ -57,8 +57,8 @@ export interface ForgingDependencies {
   readonly onSlotChecked?: (slot: number) => void;
   readonly observer: Observer;
   /**
-   * Time in milliseconds after the start of a slot until which the scheduler waits for the block of the previous slot,
-   * if this block is late.
+   * For this time in milliseconds after the start of a slot, the scheduler waits for the block of the previous slot, if
+   * this block is late.
    */
   readonly waitThresholdMs: number;
   /**
@@ -85,8 +85,8 @@ export class ForgingScheduler {
   #stopped = true;
   #attempt: Promise<void> | undefined;
   /**
-   * Whether `check` was called during the current attempt to forge. If so, the scheduler checks again after the
-   * attempt.
+   * Whether `check` was called during the current attempt to forge. If it was called, the scheduler checks again after
+   * the attempt.
    */
   #isCheckWanted = false;
   readonly #waitUpdates: WaitUpdates;
@@ -114,7 +114,8 @@ export class ForgingScheduler {
       this.#waitUpdates.clockSet(byMs);
     };
     this.#clockWatch = new ClockWatch({ ...dependencies, clock, times: dependencies.times, onClockSet });
-    // Delegates can be enabled before the start, and a step of the clock in between must not stay unnoticed.
+    // It is possible to enable delegates before the start of the scheduler. With this reading, the scheduler notices a
+    // step of the clock between now and the start.
     this.#clockWatch.read();
     this.#pause = new Pause({
       ...dependencies,
@@ -168,7 +169,8 @@ export class ForgingScheduler {
   start(): void {
     this.#stopped = false;
     this.#clockWatch.read();
-    // In a slot of ours, the scheduler may be waiting for a late block. Each block from a peer may be this late block.
+    // In a slot of ours, it is possible that the scheduler waits for a late block. Each block from a peer can be this
+    // late block.
     this.#dependencies.chain.listen({
       applied: (blocks, origin) => {
         if (origin !== 'forged') this.#waitUpdates.noteForeign(blocks);
@@ -179,13 +181,13 @@ export class ForgingScheduler {
   }
 
   /**
-   * Checks whether a delegate of this node can forge in the current slot, and forges if so. The check starts
-   * immediately, or after the running attempt if there is one. The engine calls this method when a sync ends. A devnet
-   * calls this method after a change of the chain clock.
+   * Checks whether a delegate of this node can forge in the current slot. If a delegate can forge, the scheduler makes
+   * the block. The check starts immediately, or after the running attempt if there is one. The engine calls this method
+   * when a sync ends. A devnet calls this method after a change of the chain clock.
    */
   check(): void {
     if (this.#attempt === undefined) this.#wake();
-    // The scheduler must check again, because the running attempt may have read the state before this call.
+    // The scheduler must check again, because the running attempt has perhaps read the state before this call.
     else this.#isCheckWanted = true;
   }
 
@@ -253,7 +255,8 @@ export class ForgingScheduler {
       waitUntilMs?.() ?? -Infinity,
     ];
     const nextMs = Math.min(...moments.filter((moment) => moment > checkedMs));
-    // Somebody may have set the clock back after `checkedMs`. The second `Math.min` limits the delay in this case too.
+    // It is possible that somebody has set the clock back after `checkedMs`. The second `Math.min` limits the delay in
+    // this case too.
     const delayMs = Math.min(Math.max(0, nextMs - clock.nowMs()), SLEEP_MS_MAX);
     this.#timer = clock.after(delayMs, () => {
       this.check();
@@ -339,7 +342,7 @@ export class ForgingScheduler {
     if (forgingSlot === undefined) return undefined;
     const publicKey = hexOf(forgingSlot.keyPair.publicKey);
     try {
-      // The clock may have been set while this attempt waited for other work of the chain.
+      // It is possible that the clock was set while this attempt waited for other work of the chain.
       this.#clockWatch.check();
       this.#waitUpdates.renewOrThrow();
       const clearance = this.#guard.clearance(publicKey, forgingSlot.slot);

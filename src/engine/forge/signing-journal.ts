@@ -16,7 +16,8 @@ export function createSigningJournal(
 ): SigningJournal {
   const { journal, watermarks, firstBlockId } = dependencies;
   if (riskDoubleForging) {
-    // A copied journal gets no new identity, so that it still counts as a copy when the option is off.
+    // A copied journal gets no new identity, so that it still counts as a copy when the node later runs without the
+    // option.
     if (!journal.isCopied) journal.recordFileIdentity();
     return journalIgnoringWatermarks(journal, watermarks, firstBlockId);
   }

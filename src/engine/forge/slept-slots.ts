@@ -38,9 +38,9 @@ export class SleptSlots {
   /**
    * Logs our slots that passed since the last check and have no block. Looks back over at most `activeDelegates` slots.
    * Leaves out the slot of the last check and the current slot. In these two slots, the scheduler ran, so other log
-   * lines explain why a block is missing. The first call logs nothing, unless `pass` was called before. If a later round
-   * may have begun before the slot, the line has the field `orderOfHeight`, as the lines of `missed-slot-log.ts`: by the
-   * order of another round, another delegate may own the slot.
+   * lines explain why a block is missing. If `pass` was not called before, the first call logs nothing. If it is
+   * possible that a later round began before the slot, the line has the field `orderOfHeight`, like the lines of
+   * `missed-slot-log.ts`. The later round can have another order of forgers, so another delegate perhaps owns the slot.
    *
    * @param passage changes of the clocks since the last check; undefined if unknown
    */
@@ -55,7 +55,7 @@ export class SleptSlots {
     const forgers = rules.forgers(state, tip.header.height + 1);
     // Two kinds of passed slots are not logged: slots with a block in the chain (`filled`), and slots before the round
     // of the next block (before `orderSince`). `forgers` is the order of forgers in the round of the next block.
-    // Earlier rounds may have another order, so the owner of an earlier slot is not known here.
+    // Earlier rounds can have another order, so the owner of an earlier slot is not known here.
     const { filled, orderSince } = this.#slotsSince(first);
     const reason = passage && causeOf(passage);
     const [code, message] =

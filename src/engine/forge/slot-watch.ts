@@ -1,10 +1,11 @@
 /**
  * Decides how many slots a delegate must leave unused before it signs on this node. In such a slot, a block of another
- * node would show that the other node still signs for the delegate (decision 4, rule 1).
+ * node would show that the other node still signs for the delegate (`docs/decisions`, decision 4, rule 1).
  *
- * If another node has signed for the delegate, this node assumes that the other node continues. The assumption ends when
- * two slots of the delegate, at least a round apart, have passed without a block. In a generation with finality, the
- * delegate also waits until its hand-over has ended (`HandOvers`), and the second of these slots comes after this wait.
+ * If another node has signed for the delegate, this node assumes that the other node continues. The assumption ends
+ * when two slots of the delegate, at least a round apart, have passed without a block. In a generation with finality,
+ * the delegate also waits until its hand-over has ended (`HandOvers`), and the second of these slots comes after this
+ * wait.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -36,7 +37,7 @@ const FIRST_FORGED_HEIGHT = 2;
 
 export class SlotWatch {
   readonly #dependencies: SlotWatchDependencies;
-  /** The delegates that left or must leave slots unused because of `doubtNew`. */
+  /** The delegates that left slots unused, or must leave slots unused, because of `#doubtNew`. */
   readonly #doubted = new Set<PublicKey>();
   /** Slot of the newest block that `noteOther` was called with; negative infinity if there is none. */
   #newestOtherSlot = Number.NEGATIVE_INFINITY;
@@ -60,8 +61,9 @@ export class SlotWatch {
   }
 
   /**
-   * Looks for blocks of `noteElsewhere` that the chain got before the start of this process, or before a delegate was
-   * enabled.
+   * Looks for blocks that another node signed for an enabled delegate of this node. The method also finds blocks that
+   * the chain got before the start of this process or before the delegate was enabled. For these blocks,
+   * `noteElsewhere` is not called.
    */
   refresh(enabled: readonly PublicKey[]): void {
     const { foreignBlocks } = this.#dependencies;
@@ -69,9 +71,10 @@ export class SlotWatch {
   }
 
   /**
-   * Notes that another node may have all enabled delegates, because it signs for one of them. Those without a header first
-   * leave slots unused, in which a block of the other node would show it. The rule applies once to each delegate, so a
-   * delegate that is enabled twice by mistake does not stop the others.
+   * Notes that another node perhaps has all enabled delegates of this node, because the other node signs for one of
+   * them. The delegates without a header must then first leave slots unused. If the other node signs for such a
+   * delegate, its block in such a slot shows this. The rule applies only once to each delegate. A delegate that is
+   * enabled on two nodes by mistake therefore does not stop the other delegates for ever.
    */
   #doubtNew(enabled: readonly PublicKey[]): void {
     const { journal, watched } = this.#dependencies;
@@ -83,8 +86,9 @@ export class SlotWatch {
   }
 
   /**
-   * Returns the reason why the delegate must leave the slot unused. Returns undefined if it need not. The result is also
-   * undefined while the hand-over of the delegate continues, because `HandOvers.waiting` then has the reason.
+   * Returns the reason why the delegate must leave the slot unused. Returns undefined if the delegate need not leave
+   * the slot unused. The result is also undefined while the hand-over of the delegate continues, because
+   * `HandOvers.waiting` then has the reason.
    *
    * @param slot the slot of the block that the delegate would sign, or the current slot
    */
@@ -96,7 +100,8 @@ export class SlotWatch {
     if (foreign === 'unknown') return SEARCHING;
     const untilS = this.endOfNextTurnS(publicKey);
     const until = untilS === undefined ? {} : { untilS };
-    // A block of this slot or of a later one shows that this node gets the blocks of the network.
+    // The slot of the newest block that shows that this node gets the blocks of the network. An unused slot proves
+    // something only if it is before this slot.
     const shownSlot = foreign === undefined ? tipSlot : this.#networkSlot(tipSlot);
     const foreignSlot = foreign === undefined ? Number.NEGATIVE_INFINITY : slotAt(foreign.timestamp, params);
     const firstUnused = watched.firstBetween(publicKey, foreignSlot, shownSlot);
@@ -108,7 +113,7 @@ export class SlotWatch {
       const { last, count } = watched.afterHandOver(publicKey) ?? { last: Number.NEGATIVE_INFINITY, count: 0 };
       const isStanding = slot - tipSlot > params.activeDelegates;
       const isShown = shownSlot > last || (foreign === undefined && isStanding);
-      // An old watch proves nothing about the present.
+      // If the last unused slot was too long ago, it proves nothing about the present.
       if (count >= needed && slot > last && slot - last <= slotsWithEveryTurn(params) && isShown) return undefined;
       if (handOvers.of(publicKey)?.ready === false) return undefined;
       // One restart of the other node can cover two slots that are less than a round apart.
@@ -118,51 +123,56 @@ export class SlotWatch {
     }
     const last = watched.last(publicKey);
     if (slot > last && slot - last <= slotsWithEveryTurn(params)) return undefined;
-    // Otherwise, the chain shows recent signatures of other nodes, except in two cases: the chain has only the genesis
-    // block, or the chain has got no block for more than `activeDelegates` slots. In these cases, the node must watch one
-    // slot of the delegate. The node need not watch if it is certain that no delegate has signed above the tip
-    // (`isTipSurelyNewest`).
+    // If the chain shows recent signatures of other nodes, the delegate need not leave a further slot unused. The chain
+    // does not show them in two cases: the chain has only the genesis block, or the chain has got no block for more
+    // than `activeDelegates` slots. In these cases, the node must watch one slot of the delegate. The node need not
+    // watch a slot if it is certain that no delegate has signed above the tip (`isTipSurelyNewest`).
     const hasBegun = chain.tip.header.height > GENESIS_HEIGHT;
     const isBlind = !hasBegun || chain.currentSlot() - tipSlot > params.activeDelegates;
     return isBlind && !tipCheck.isTipSurelyNewest() ? waitForEmptySlot(undefined, until) : undefined;
   }
 
   /**
-   * The newest slot with a block that shows that this node gets the blocks of the network. If the node has two thirds of
-   * the delegates, the other nodes are too few to be the network, so each block counts. Otherwise, a block of the node
-   * itself proves nothing: two nodes that have lost each other both make blocks.
+   * Returns the slot of the newest block that shows that this node gets the blocks of the network. If the node has two
+   * thirds of the delegates, each block counts, because the other nodes have too few delegates to be the network. If
+   * the node has fewer delegates, a block of the node itself proves nothing, because two nodes that have lost their
+   * connection both make blocks.
    */
   #networkSlot(tipSlot: number): number {
     return this.#dependencies.tipCheck.hasTwoThirds() ? tipSlot : this.#newestOtherSlot;
   }
 
   /**
-   * Number of slots that the delegate must leave unused after its hand-over, although the chain gets blocks. No knowledge
-   * of earlier slots replaces this watch. One unused slot is not enough, because the other node may have been off for
-   * this slot alone, for example because of a restart.
+   * Number of slots that the delegate must leave unused after its hand-over, even if the chain gets blocks. Knowledge
+   * about earlier slots does not replace these unused slots. One unused slot is not enough: perhaps the other node was
+   * off only in this slot, for example because of a restart.
    *
-   * @param hasForeign whether another node has signed since the last header of this one. The delegate has then left a first
-   *   slot unused before its hand-over. The age of the block is no reason to leave none: the other node may have been off for
-   *   two slots that are close, or the delegate may have had no slot
+   * @param hasForeign whether another node has signed for the delegate since the last header of this node. In this
+   *   case, the delegate has already left a first slot unused before its hand-over. The delegate must leave a second
+   *   slot unused even if the block of the other node is old: perhaps the other node was off in two slots that follow
+   *   each other closely, or the delegate has had no slot since the block
    */
   #slotsToLeaveUnused(publicKey: PublicKey, hasForeign: boolean): number {
     const own = hasForeign ? 1 : this.#mustWatchNew(publicKey) ? 2 : 0;
-    // If the journal is a copy, the original may be in use, and its next header is that of the coming slot. A node with
-    // the original leaves as many slots unused as the others (`own`), so the copy must leave two more.
+    // If the record is a copy, a node with the original is perhaps in use, and signs in the next slot. Before it signs,
+    // the node with the original leaves `own` slots unused. The node with the copy must therefore leave two more slots
+    // unused.
     return this.#dependencies.journal.isCopyFor(publicKey) ? own + 2 : own;
   }
 
   /**
-   * Whether a delegate without a header must leave slots unused, although the chain gets blocks. There are three cases:
-   * `#doubtNew` was called for it, the delegate has forged blocks, or the delegate had to wait on a young chain. Its wait
-   * can end with the first block after a pause of the network, when another node with the delegate returns, too.
+   * Whether a delegate without a header must leave slots unused, even if the chain gets blocks. There are three cases:
+   * `#doubtNew` was called for it, the delegate has forged blocks, or the delegate had to wait on a young chain. In the
+   * third case, the first block after a pause of the network can end the wait of the delegate, and another node with
+   * the delegate perhaps returns at the same time.
    */
   #mustWatchNew(publicKey: PublicKey): boolean {
     const { chain, journal, needless } = this.#dependencies;
     const { rules, state } = chain;
     if (journal.last(publicKey) !== undefined) return false;
     if (this.#doubted.has(publicKey)) return true;
-    // The search for blocks of the delegate covers only some rounds, and the delegate may have had no slot meanwhile.
+    // The search for blocks of the delegate (`ForeignBlocks`) covers only some rounds. If the delegate has had no slot
+    // in these rounds, the search does not find its older blocks.
     if ((state.account(addressOf(publicKey))?.producedBlocks ?? 0) > 0) return true;
     const first = state.header(FIRST_FORGED_HEIGHT);
     if (!rules.hasFinality || first === undefined || rules.finalizedHeight(state) > GENESIS_HEIGHT) return false;
@@ -220,7 +230,7 @@ function blockText(height: number | undefined): string {
 
 /**
  * Number N such that any N consecutive slots contain a slot of each active delegate. The order of the delegates changes
- * with each round, so a delegate may have the first slot of one round and the last slot of the next.
+ * with each round, so a delegate can have the first slot of one round and the last slot of the next round.
  */
 function slotsWithEveryTurn({ activeDelegates }: ChainParams): number {
   return 2 * activeDelegates - 1;

@@ -1,12 +1,13 @@
 /**
  * Checks after a start, and after a long stall of the process, whether the tip of the node is the tip of the network.
- * After a start, the data folder may be out of date, because the node was off or the folder comes from a backup. If a
+ * After a start, the data folder can be out of date, because the node was off or the folder comes from a backup. If a
  * delegate has signed headers above the tip, a new header on the tip could contradict them. No delegate therefore signs
  * until the node accepts its tip as current. Each of the following facts is sufficient proof that the tip is current:
  *
  * - The node has received or downloaded a new block (at most `FRESH_SLOTS` slots old) from a peer.
- * - Of the tips in `PeerTips.tips`, more than half are not better than the tip of the node. At least half of the fixed
- *   peers must have reported a tip, and the wait for further peers must be over (`SETTLE_MS`).
+ * - Peers have reported tips (`PeerTips.tips`), and more than half of these tips are not better than the tip of the
+ *   node. In addition, at least half of the fixed peers must have reported a tip, and the wait for further peers must
+ *   be over (`SETTLE_MS`).
  * - All slots since the tip belonged to delegates of this node whose signatures are known (`isTipSurelyNewest`), and no
  *   peer has a better tip.
  *
@@ -14,7 +15,8 @@
  * own tip without proof after a certain number of slots since the start or the stall. This number equals the number of
  * active delegates.
  *
- * While the chain has only the genesis block, `doubtBeforeFirstBlock` applies instead to delegates without a header.
+ * While the chain has only the genesis block, these rules do not apply to delegates without a header. For such
+ * delegates, `doubtBeforeFirstBlock` applies.
  *
  * If a delegate of this node has signed a header more than one block above the tip, this node has lost blocks. The node
  * then accepts its tip only after it has got a new block from a peer.
@@ -33,9 +35,9 @@ import { isOfChain } from './recalled-header.ts';
 export interface PeerTips {
   /**
    * Tips of the connected peers that this node dialled or that its operator named. The list leaves out the tips of
-   * other peers, because all other peers may belong to one attacker. If no dialled or named peer has announced a tip,
-   * the list has the tips of all connected peers. The comment of `NetworkView.peerTips` says which announcements the
-   * list also leaves out.
+   * other peers, because it is possible that all other peers belong to one attacker. If no dialled or named peer has
+   * announced a tip, the list has the tips of all connected peers. The comment of `NetworkView.peerTips` says which
+   * announcements the list also leaves out.
    */
   readonly tips: readonly AnnouncedTip[];
   /**
@@ -47,13 +49,19 @@ export interface PeerTips {
   /** Whether the node knows addresses of peers, from its configuration or from the peer book. */
   readonly areExpected: boolean;
   /**
-   * Whether this node dials peers: its configuration names peers, it has dialled some, or it knows addresses of
-   * disconnected ones. False if the node was started with `--no-peers`.
+   * Whether this node dials peers. True in three cases: the configuration names peers, the node has dialled peers, or
+   * the node knows addresses of peers that are not connected. False if the node was started with `--no-peers`.
    */
   readonly areDialsExpected: boolean;
-  /** Whether this node dialled the peers of `tips`, or its operator named them; false if `tips` is empty. */
+  /**
+   * True if this node dialled the peers of `tips`, or if its operator named them. False if `tips` has the tips of other
+   * peers, or is empty.
+   */
   readonly areChosen: boolean;
-  /** The tips in `tips` of peers that the operator named. A node also dials addresses that strangers have reported. */
+  /**
+   * The tips in `tips` that come from peers that the operator named. The other tips are weaker evidence, because a node
+   * also dials addresses that strangers have reported.
+   */
   readonly namedTips: readonly AnnouncedTip[];
 }
 
@@ -79,18 +87,18 @@ export interface TipDoubt {
 
 /**
  * Maximum age, in slots, of a received or downloaded block that counts as new. A block of the current slot has the age
- * 0. Slightly older blocks also count, because a block may arrive late.
+ * 0. Slightly older blocks also count, because a block can arrive late.
  */
 const FRESH_SLOTS = 2;
 /**
- * Time in milliseconds after a start, or after a stall of the process, for which the tips of the connected peers do not
- * prove that our tip is current, because more peers may connect. The node does not wait if it has fixed peers and all
- * of them have announced a tip.
+ * For this time in milliseconds after a start, or after a stall of the process, the tips of the connected peers do not
+ * prove that our tip is current, because further peers can still connect. The node does not wait for this time if it
+ * has fixed peers and all of them have announced a tip.
  */
 const SETTLE_MS = 5000;
 /**
- * Number of signed blocks that an up-to-date data folder may lack after a crash. The node writes a header to the
- * journal before it writes the block to the store, and the process may crash between the two writes.
+ * Number of signed blocks that an up-to-date data folder can lack after a crash. The node writes a header to the
+ * journal before it writes the block to the store, and the process can crash between the two writes.
  */
 const UNFINISHED_BLOCKS = 1;
 /**
@@ -108,7 +116,7 @@ const WAIVER = '--risk-double-forging waives this';
 
 export class TipCheck {
   readonly #dependencies: TipCheckDependencies;
-  /** True after the node has accepted its tip as current; false before, and again after a stall. */
+  /** True after the node has accepted its tip as current. False before that, and false again after a stall. */
   #isShown = false;
   /** Unix time in milliseconds at which the process started, or at which its last stall ended. */
   #startedMs: number;
@@ -143,25 +151,31 @@ export class TipCheck {
     this.#checkedMs = nowMs;
   }
 
-  /** Returns the reason why the tip may be out of date; undefined if the node accepts the tip as current. */
+  /** Returns the reason why the tip is perhaps out of date; undefined if the node accepts the tip as current. */
   doubt(): TipDoubt | undefined {
     this.tick();
     if (this.#isShown) return undefined;
     const doubt = this.#doubt();
-    // If the chain has only its genesis block, `#isShown` stays false, because a peer with a longer chain may still
+    // If the chain has only its genesis block, `#isShown` stays false, because a peer with a longer chain can still
     // connect.
     if (doubt === undefined && this.#dependencies.chain.tip.header.height > 1) this.#isShown = true;
     return doubt;
   }
 
   /**
-   * Returns the reason why the network may have begun its chain, although the chain of this node has only the genesis
-   * block; undefined if there is none. If the node has peers to dial, one that it dialled or that its operator named must
-   * have reported its tip, and for a round of slots, half of the fixed peers. Without such a peer, a round of slots does
-   * not end this doubt: a node with an empty data folder may lack the whole chain. A node with all delegates does not wait
-   * for peers to report: its network may have no other node. Only the claims of peers that the operator named count without
-   * limit. Other claims count for a round of slots, as on a longer chain: a peer that has the chain sends its second block
-   * in this time, and a stranger can report an address that this node then dials.
+   * Returns the reason to assume that the network has perhaps begun its chain, although the chain of this node has only
+   * the genesis block; undefined if there is no such reason.
+   *
+   * If the node has peers to dial, at least one of the peers that it dialled or that its operator named must have
+   * reported its tip. If there is no such peer, this doubt does not end after a round of slots, because a node with an
+   * empty data folder perhaps lacks the whole chain. For one round of slots, half of the fixed peers must also have
+   * reported their tips. There is one exception: a node with all delegates does not wait until peers report, because it
+   * is possible that its network has no other node.
+   *
+   * If a peer that the operator named claims a longer chain, this claim counts without a time limit. The claim of
+   * another peer counts only for a round of slots, as it does on a longer chain. In this time, a peer that has a longer
+   * chain sends block 2 of this chain. The claim has a time limit because a stranger can report an address that this
+   * node then dials.
    */
   doubtBeforeFirstBlock(): TipDoubt | undefined {
     const heard = this.#dependencies.peerTips(this.#heardSinceMs());
@@ -195,7 +209,8 @@ export class TipCheck {
    * Whether it is certain that no delegate has signed a block above the tip. The result is true on two conditions: all
    * ended slots since the tip belong to delegates that are enabled on this node, and the signatures of these delegates
    * are known. The signatures of a delegate are known in three cases: its watermark agrees with the journal; the
-   * journal has no header, and the watermark has one of this chain; or neither has a header of the delegate.
+   * journal has no header of the delegate, but the watermark has a header of this chain; or neither the journal nor the
+   * watermark has a header of the delegate, and its record is not a copy.
    */
   isTipSurelyNewest(): boolean {
     const { chain, isEnabled, journal } = this.#dependencies;
@@ -266,16 +281,20 @@ export class TipCheck {
     return { reason: isLate ? `${reason}; if no other node is left, ${WAIVER}` : reason };
   }
 
-  /** Whether no further peers need to connect before the tips of the connected ones count. */
+  /**
+   * Whether the wait for further peers is over, so that the tips of the connected peers count. The wait ends after
+   * `SETTLE_MS`, or when all fixed peers (at least one) have reported a tip.
+   */
   #isSettled({ fixed, fixedHeard }: Pick<PeerTips, 'fixed' | 'fixedHeard'>): boolean {
     if (fixedHeard === fixed && fixed > 0) return true;
     return this.#dependencies.clock.nowMs() >= this.#startedMs + SETTLE_MS;
   }
 
   /**
-   * The time since the start (or the stall) with as many slots as there are active delegates. If the order of forgers did
-   * not change, each delegate has had a slot by then. On a devnet, the chain clock (for `untilS`) may differ from the
-   * process clock (for `#startedMs`). The method therefore takes only the elapsed time from the process clock.
+   * Computes the end of a round of slots since the start (or the stall): a time with as many slots as there are active
+   * delegates. If the order of forgers does not change, each delegate has a slot in this time. On a devnet, the chain
+   * clock (for `untilS`) can differ from the process clock (for `#startedMs`). The method therefore takes only the
+   * elapsed time from the process clock.
    *
    * @returns `untilS`: end of this time, in whole seconds of chain time; `isLate`: whether it has passed
    */
@@ -290,7 +309,7 @@ export class TipCheck {
   /**
    * Returns the earliest time of connection at which the announced tip of a peer counts. The result is a Unix time in
    * milliseconds, or -Infinity if the tips of all connected peers count. After a stall of the process, connections from
-   * before the stall may be dead, and their announced tips may be out of date. The tip of a peer with such a connection
+   * before the stall can be dead, and their announced tips can be out of date. The tip of a peer with such a connection
    * counts again if the connection is still open `HEARTBEATS_MS` after the stall.
    */
   #heardSinceMs(): number {
@@ -303,7 +322,10 @@ export class TipCheck {
     return tips.filter((announced) => chain.rules.prefersTip(announced, chain.tip.header)).length;
   }
 
-  /** The header in the watermark of a delegate without a header in the journal, if it belongs to this chain. */
+  /**
+   * Returns the header in the watermark of a delegate if the journal has no header of the delegate, and if the header
+   * in the watermark belongs to this chain. In all other cases, the result is undefined.
+   */
   #recalled(publicKey: PublicKey): SignedHeader | undefined {
     const { chain, journal } = this.#dependencies;
     const recalled = journal.recalled(publicKey);
@@ -312,8 +334,8 @@ export class TipCheck {
 
   /**
    * Looks for signed headers that show that this node has lost blocks. Returns the greatest height of these headers;
-   * undefined if there is none. The method examines the last signed header of each enabled delegate in the current
-   * order of forgers, in the journal or in the watermark. A header shows a loss if fork choice prefers the header to
+   * undefined if there is none. For each enabled delegate in the current order of forgers, the method examines the last
+   * signed header, from the journal or from the watermark. A header shows a loss if fork choice prefers the header to
    * our tip, and the header is more than `UNFINISHED_BLOCKS` above our tip.
    */
   #signedBeyondTip(): number | undefined {

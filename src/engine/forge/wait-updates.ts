@@ -1,6 +1,7 @@
 /**
- * Passes events to the guard of signatures (`double-forging-guard.ts`): blocks of other nodes, and steps of the system
- * clock forward. The events come from listeners that must not throw, so a failed write of the journal is repeated later.
+ * Passes events to the double-forging guard (`double-forging-guard.ts`): blocks of other nodes, and steps of the system
+ * clock forward. The events come from listeners that must not throw, so a failed write of the journal causes no error,
+ * and is repeated later.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -13,18 +14,25 @@ const FIRST_FORGED_HEIGHT = 2;
 export class WaitUpdates {
   readonly #guard: DoubleForgingGuard;
   readonly #enabled: () => Iterable<PublicKey>;
-  /** Steps forward after which the waits are not renewed yet; undefined for a step of unknown size. */
+  /**
+   * Steps of the clock forward after which the waits are not renewed yet. `byMs` is undefined for a step of unknown
+   * size.
+   */
   readonly #steps: { readonly byMs: number | undefined }[] = [];
 
-  /** @param enabled returns the delegates that are enabled on this node; the wait of another one begins when it is enabled */
+  /**
+   * @param enabled returns the delegates that are enabled on this node; the wait of any other delegate begins when this
+   * delegate is enabled
+   */
   constructor(guard: DoubleForgingGuard, enabled: () => Iterable<PublicKey>) {
     this.#guard = guard;
     this.#enabled = enabled;
   }
 
   /**
-   * If the write fails, `Waits` repeats it before the next decision about the delegate. If the process ends before, the
-   * next start finds the block on the chain, unless a reorganisation has removed it.
+   * Call after the chain has got blocks that this node did not forge. If the write to the journal fails, `Waits`
+   * repeats the write before the next decision about the delegate. If the process ends before this repetition, the next
+   * start finds the block on the chain, unless a reorganisation has removed the block.
    */
   noteForeign(blocks: readonly ForeignBlock[]): void {
     for (const block of blocks) this.#noteForeign(block);
@@ -32,7 +40,7 @@ export class WaitUpdates {
 
   #noteForeign(block: ForeignBlock): void {
     const enabled = Array.from(this.#enabled());
-    // A write can fail only for a block of another node.
+    // A write can fail only for a block of another node. If it fails, the value therefore stays true.
     let isForeign = true;
     tryTo(() => (isForeign = this.#guard.waits.noteForeign(block)));
     if (!enabled.includes(block.generatorPublicKey)) this.#guard.noteOther(block);
@@ -61,10 +69,10 @@ export class WaitUpdates {
   }
 
   /**
-   * Renews the waits after steps of the clock, and reports a failed write. Call before each decision about a
-   * signature: no delegate may sign by a wait that began by a wrong clock.
+   * Renews the waits after steps of the clock, and reports a failed write. Call before each decision about a signature:
+   * no delegate is allowed to sign after a wait whose begin comes from a wrong clock.
    *
-   * @throws ProtocolError as the writes of the journal
+   * @throws ProtocolError in the same cases as the writes of the journal
    */
   renewOrThrow(): void {
     for (let step = this.#steps[0]; step !== undefined; step = this.#steps[0]) {

@@ -14,7 +14,10 @@ export interface Waiting {
   readonly untilS?: number;
 }
 
-/** The wait while `ForeignBlocks` still searches the chain. A slot that the delegate leaves unused in it never counts. */
+/**
+ * The wait while `ForeignBlocks` still searches the chain. A slot that the delegate leaves unused during this wait
+ * never counts as a slot after the hand-over (`WatchedSlots.noteAfterHandOver`).
+ */
 export const SEARCHING: Waiting = {
   code: 'FORGING_WAITS_FOR_EMPTY_SLOT',
   reason: 'this node still searches the chain for blocks that the delegate signed on another node',

@@ -1,12 +1,13 @@
 /**
- * Keeps the waits of delegates whose signing records are incomplete: the journal lacks headers that the delegate may
- * have signed on another node. A wait is a chain time in the journal (`SigningJournal.heldSinceS`) that should be later
- * than all unknown headers. In generation 3, the delegate may sign when a block that is newer than this time is final
- * (`Rules.handOver`). `DoubleForgingGuard` decides about the signatures.
+ * Keeps the waits of delegates whose signing records are incomplete: the journal perhaps lacks headers that the
+ * delegate signed on another node (unknown headers). The begin of a wait is a chain time in the journal
+ * (`SigningJournal.heldSinceS`). This time should be later than all unknown headers. In generation 3, the delegate may
+ * sign when a block that is newer than this time is final (`Rules.handOver`). `DoubleForgingGuard` decides about the
+ * signatures.
  *
  * Another node can sign until the delegate is enabled here, and a clock can be wrong. Therefore a wait begins again
- * when the delegate is enabled, and after a step of the clock forward. A wait in the future comes from a clock that was
- * ahead, and begins again when the tip shows that the present clock is right.
+ * when the delegate is enabled, and after a step of the clock forward. If the begin of a wait is in the future, it
+ * comes from a clock that was ahead. Such a wait begins again when the tip shows that the present clock is right.
  */
 
 import type { SigningJournal } from '../../ports/journal.ts';
@@ -21,7 +22,10 @@ export interface WaitsDependencies {
   readonly journal: SigningJournal;
   readonly tipCheck: Pick<TipCheck, 'doubt' | 'doubtBeforeFirstBlock'>;
   readonly riskDoubleForging: boolean;
-  /** Called when the wait of a delegate has begun again, so that slots that it left unused before do not count. */
+  /**
+   * Called when the wait of a delegate has begun again, so that slots that the delegate left unused before do not count
+   * any more.
+   */
   readonly onBegun: (publicKey: PublicKey, sinceS: number) => void;
 }
 
@@ -30,17 +34,20 @@ export type ForeignBlock = Pick<BlockHeader, 'id' | 'height' | 'generatorPublicK
 
 const FIRST_FORGED_HEIGHT = 2;
 /**
- * The node assumes that its clock is right if two conditions hold: `TipCheck.doubt` accepts the tip as current, and by this
- * clock, the tip is at most this number of slots old and not in the future.
+ * The node assumes that its clock is right if two conditions hold: `TipCheck.doubt` accepts the tip as current, and by
+ * this clock, the tip is at most this number of slots old and not in the future.
  */
 const NEW_TIP_SLOTS = 2;
 
 /** The methods throw a ProtocolError if a write of the journal fails. */
 export class Waits {
   readonly #dependencies: WaitsDependencies;
-  /** For each delegate, the newest block of another node that the journal could not note (`noteForeign`). */
+  /** For each delegate, the newest block of another node whose write to the journal failed (`noteForeign`). */
   readonly #unnoted = new Map<PublicKey, ForeignBlock>();
-  /** The delegates that were enabled before this process signed the first forged block, and without a break since. */
+  /**
+   * The delegates that were enabled before this process signed the first forged block of the chain, and that have
+   * stayed enabled since then.
+   */
   readonly #sinceBeginning = new Set<PublicKey>();
 
   constructor(dependencies: WaitsDependencies) {
@@ -49,22 +56,24 @@ export class Waits {
 
   /**
    * Call when a delegate is enabled that was not enabled before. If the record of the delegate is incomplete, its wait
-   * begins now: another node may have signed until now, even if the delegate was enabled on this node earlier.
+   * begins now, because it is possible that another node has signed until now. This also applies if the delegate was
+   * enabled on this node earlier.
    */
   begin(publicKey: PublicKey): void {
     const { chain, journal } = this.#dependencies;
     const heldSinceS = journal.heldSinceS(publicKey);
     this.#sinceBeginning.delete(publicKey);
-    // Generation 2 has no hand-over, and only needs to know that the record is incomplete.
+    // Generation 2 has no hand-over. The time in the journal only shows there that the record is incomplete, so a newer
+    // time need not replace an existing time.
     if (!isIncomplete(journal, publicKey) || (heldSinceS !== undefined && !chain.rules.hasFinality)) return;
     const nowS = Math.max(this.#nowS(), (journal.last(publicKey)?.timestamp ?? 0) + 1);
     if (nowS > (heldSinceS ?? 0)) this.#begin(publicKey, nowS);
   }
 
   /**
-   * Call after this node has signed the first forged block, with its enabled delegates. They were enabled while the chain
-   * had only the genesis block, so those without a header have signed nothing on this chain. Until they are enabled again,
-   * a step of the clock does not begin their waits again.
+   * Call with the enabled delegates of this node after the node has signed the first forged block of the chain. These
+   * delegates were enabled while the chain had only the genesis block, so the delegates without a header have signed
+   * nothing on this chain. Until such a delegate is enabled again, a step of the clock does not begin its wait again.
    */
   noteBeginning(publicKeys: Iterable<PublicKey>): void {
     for (const publicKey of publicKeys)
@@ -73,7 +82,7 @@ export class Waits {
 
   /**
    * Call after the system clock was set forward. The waits of the given delegates have begun by a clock that was
-   * behind, so the delegates may have signed unknown headers since.
+   * behind, so it is possible that the delegates have signed unknown headers after the begin of these waits.
    *
    * @param byS seconds by which the clock was behind; undefined if unknown
    */
@@ -90,9 +99,11 @@ export class Waits {
   }
 
   /**
-   * Call before each decision about a signature. If the wait of the delegate is in the future, and the tip shows that
-   * the present clock is right, the wait begins again now: all unknown headers were signed before. It also begins again
-   * while the chain has not begun, for a delegate that has signed nothing.
+   * Corrects the wait of a delegate if the begin of the wait is in the future. Call before each decision about a
+   * signature. If the tip shows that the present clock is right, the wait begins again now, because all unknown headers
+   * were signed before the present time. If the chain has only the genesis block, the wait begins again now on two
+   * conditions: the delegate has signed nothing, and the node is allowed to begin the chain
+   * (`TipCheck.doubtBeforeFirstBlock`).
    */
   correctFuture(publicKey: PublicKey): void {
     const { chain, journal, riskDoubleForging, tipCheck } = this.#dependencies;
@@ -113,9 +124,10 @@ export class Waits {
 
   /**
    * Notes a block that was added to the chain and that this node did not forge. If another node signed the block for a
-   * delegate of the journal, the record of the delegate is incomplete from now on, even if the block is reverted. A new
-   * header that does not name the height of the block would contradict it. In generation 2, a header names no height, but a
-   * node must remember the block after a restart. If the write fails, `noteAgain` repeats it.
+   * delegate of the journal, the record of the delegate is incomplete from now on, even if the block is reverted. If
+   * the next header named a lower height than that of the block as `maxHeightPreviouslyForged`, it would contradict the
+   * header of the block. In generation 2, a header names no such height, but a node must remember the block after a
+   * restart. If the write to the journal fails, `noteAgain` repeats the write.
    *
    * @returns whether another node, or another data folder of this machine, signed the block. The result is false for a
    *   delegate that was never enabled on this node
@@ -127,10 +139,12 @@ export class Waits {
     const heldSinceS = journal.heldSinceS(generatorPublicKey);
     const last = journal.last(generatorPublicKey);
     if (last === undefined && heldSinceS === undefined) return false;
-    // Without a header in the journal, the node would later take the header of the watermark for the last one.
+    // If the journal has no header of the delegate, the node would later treat the header of the watermark as the last
+    // header of the delegate.
     const recalled = last === undefined ? journal.recalled(generatorPublicKey)?.last : undefined;
     const known = last ?? recalled;
-    // The header of a watermark alone is that of another data folder, or of this one before its journal was lost.
+    // If only the watermark has a header, this header was signed in another data folder, or in this data folder before
+    // its journal was lost.
     if (known !== undefined && !isForeign(block, known, chain.rules)) return last === undefined;
     const isCopy = recalled !== undefined;
     this.#unnoted.set(generatorPublicKey, block);
@@ -138,22 +152,24 @@ export class Waits {
     const leastS = Math.max(timestamp, last?.timestamp ?? 0) + 1;
     const isCovered = (heldSinceS ?? 0) >= leastS && (!isCopy || journal.isCopyFor(generatorPublicKey));
     if (!isCovered) this.#begin(generatorPublicKey, Math.max(chain.nowS(), leastS), isCopy, timestamp);
-    // During a sync, the old blocks of a delegate would cause a write each. The next decision notes the newest one.
+    // During a sync, each old block of a delegate would cause a write. The node therefore writes nothing here during a
+    // sync. The next decision about a signature notes the newest of these blocks.
     else if (tipCheck.doubt() === undefined && (journal.foreignS(generatorPublicKey) ?? 0) < timestamp)
       journal.hold(generatorPublicKey, heldSinceS ?? 0, journal.isCopyFor(generatorPublicKey), timestamp);
     this.#unnoted.delete(generatorPublicKey);
     return true;
   }
 
-  /** Notes the block of a delegate that the journal could not note before. */
+  /** Notes the block of the delegate whose write to the journal failed in `noteForeign`, if there is such a block. */
   noteAgain(publicKey: PublicKey): void {
     const unnoted = this.#unnoted.get(publicKey);
     if (unnoted !== undefined) this.noteForeign(unnoted);
   }
 
   /**
-   * Lets the wait of a delegate cover a slot that it leaves to another node. The other node may have signed a block for
-   * the slot on a branch that the network has abandoned. Generation 2 has no hand-over.
+   * Moves the begin of a delegate's wait to the end of a slot that the delegate leaves unused because of another node.
+   * A later begin stays. It is possible that the other node has signed a block for this slot on a branch that the
+   * network has abandoned. In generation 2, the method does nothing, because there is no hand-over.
    */
   coverSlot(publicKey: PublicKey, slot: number): void {
     const { chain, journal } = this.#dependencies;
@@ -169,8 +185,9 @@ export class Waits {
   }
 
   /**
-   * The present chain time. A clock that is behind the tip is wrong, so the result is after the tip. It is also after the
-   * slot of the first forged block: in generation 3, a wait from before says that only the genesis block existed.
+   * Returns the present chain time for the begin of a wait. A clock that is behind the tip is wrong, so the result is
+   * always after the tip. The result is also not before the end of the slot of the first forged block. In generation 3,
+   * an earlier begin of a wait would mean that the wait began while the chain had only the genesis block.
    */
   #nowS(): number {
     const { chain } = this.#dependencies;
@@ -180,15 +197,16 @@ export class Waits {
   }
 }
 
-/** Whether the journal and the watermark know of no header of the delegate, neither of this node nor of another one. */
+/** True if neither the journal nor the watermark shows a signature of the delegate, on this node or on another node. */
 export function hasSignedNothing(journal: SigningJournal, publicKey: PublicKey): boolean {
   if (journal.last(publicKey) !== undefined || journal.outside(publicKey) === 'later') return false;
   return !journal.isCopyFor(publicKey) && journal.foreignS(publicKey) === undefined;
 }
 
 /**
- * Whether the delegate may have signed headers that the journal lacks. The result is true if the journal has no header
- * of the delegate, or if the journal says that the delegate may have signed other headers after the last one.
+ * Whether it is possible that the delegate has signed headers that the journal lacks. The result is true in two cases:
+ * the journal has no header of the delegate, or the journal says that the delegate has perhaps signed other headers
+ * after its last header in the journal (`heldSinceS`).
  */
 export function isIncomplete(journal: Pick<SigningJournal, 'last' | 'heldSinceS'>, publicKey: PublicKey): boolean {
   const last = journal.last(publicKey);
@@ -196,8 +214,10 @@ export function isIncomplete(journal: Pick<SigningJournal, 'last' | 'heldSinceS'
 }
 
 /**
- * Whether another node signed a block of a delegate whose last known header is `last`. An older block is ours, unless
- * its height is greater than all heights that we had signed before the last header. Such a block is on a longer branch.
+ * Whether another node signed a block of a delegate whose last known header is `last`. If the block is not older than
+ * `last`, and is not the block of `last`, another node signed the block. If the block is older than `last`, this node
+ * signed the block. In a generation with finality, there is one exception: if the height of the older block is greater
+ * than all heights that we had signed before `last`, the block is on a longer branch, and another node signed it.
  */
 export function isForeign(
   { id, height, timestamp }: Pick<BlockHeader, 'id' | 'height' | 'timestamp'>,

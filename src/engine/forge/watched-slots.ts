@@ -1,14 +1,14 @@
 /**
- * Stores the slots that delegates of this node left unused because another node may sign for them. The node watches
- * whether another node signs a block of the delegate in such a slot. `SlotWatch` decides about the signatures.
+ * Stores the slots that delegates of this node left unused because another node perhaps signs for them. The node
+ * watches whether another node signs a block of the delegate in such a slot. `SlotWatch` decides about the signatures.
  */
 
 import type { PublicKey } from '../../protocol/types.ts';
 
 /**
  * The slots that a delegate left unused after its hand-over. The order of the delegates changes with each round, so two
- * slots of a delegate can follow each other closely, and one restart of another node can cover both. Therefore only slots
- * that are at least a round apart count.
+ * slots of a delegate can follow each other closely. One restart of another node can then cover both slots. Therefore
+ * only slots that are at least a round apart count.
  */
 export interface UnusedSlots {
   readonly first: number;
@@ -34,15 +34,15 @@ export class WatchedSlots {
   readonly #afterHandOver = new Map<PublicKey, UnusedSlots>();
   readonly #recalls = new Map<PublicKey, WatchedRecall>();
 
-  /** Notes a slot that the delegate leaves unused. The same slot may be noted many times. */
+  /** Notes a slot that the delegate leaves unused. Several calls with the same slot count as one call. */
   note(publicKey: PublicKey, slot: number): void {
     const others = (this.#slots.get(publicKey) ?? []).filter((each) => each !== slot);
     this.#slots.set(publicKey, [...others, slot].sort((a, b) => a - b).slice(-SLOTS_MAX));
   }
 
   /**
-   * Notes a slot that the delegate leaves unused after the end of its hand-over (or without a hand-over). The same slot
-   * may be noted many times.
+   * Notes a slot that the delegate leaves unused after the end of its hand-over (or without a hand-over). Several calls
+   * with the same slot count as one call.
    *
    * @param round number of slots of a round. If the last unused slot is two rounds ago or more, the count begins again
    */
@@ -55,7 +55,10 @@ export class WatchedSlots {
     else this.#afterHandOver.set(publicKey, { ...known, last: slot });
   }
 
-  /** Call after a block of another node for the delegate. The slots that the delegate left unused up to `slot` do not count. */
+  /**
+   * Call after the chain has got a block that another node signed for the delegate in the given slot. Forgets the slots
+   * up to `slot` that the delegate left unused.
+   */
   forgetUpTo(publicKey: PublicKey, slot: number): void {
     const later = (this.#slots.get(publicKey) ?? []).filter((each) => each > slot);
     this.#slots.set(publicKey, later);
@@ -93,7 +96,10 @@ export class WatchedSlots {
     this.#recalls.delete(publicKey);
   }
 
-  /** Forgets the slots of the delegate, except for the question whether its watermark has changed since. */
+  /**
+   * Forgets the unused slots of the delegate. The method does not forget the slot of `noteRecall`, which shows whether
+   * the watermark of the delegate has changed since that slot.
+   */
   forgetUnused(publicKey: PublicKey): void {
     this.#slots.delete(publicKey);
     this.#afterHandOver.delete(publicKey);
@@ -109,7 +115,7 @@ export class WatchedSlots {
     this.#afterHandOver.clear();
   }
 
-  /** Forgets slots in the future, which come from a clock that was ahead: in these slots, nothing was left unused. */
+  /** Forgets slots in the future. Such slots come from a clock that was ahead, so no delegate has left them unused. */
   forgetFuture(presentSlot: number): void {
     for (const [publicKey, slots] of this.#slots) {
       this.#slots.set(

@@ -2,9 +2,9 @@
  * Combines the signing journal with the watermarks, which are stored outside the journal's folder. If somebody restored
  * the folder to an earlier state, the journal lacks the newest lines. In this case, the watermark of a delegate still
  * contains the last header that this delegate signed. A new header of the delegate must not contradict this last
- * header, so the constructor copies it to the journal. If the journal file is a copy, the newest lines of a delegate
- * may be missing. If no watermark shows whether they are missing, the delegate waits before it signs, as if there were
- * no journal.
+ * header, so the constructor copies it to the journal. If the journal file is a copy, it is possible that the newest
+ * lines of a delegate are missing. If no watermark shows whether these lines are missing, the delegate waits before it
+ * signs, as if there were no journal.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -25,7 +25,7 @@ export interface WatermarkedJournalDependencies {
   /** The watermarks; undefined if the node has no folder for watermarks. */
   readonly watermarks: SigningWatermarks | undefined;
   readonly observer: Observer;
-  /** Chain time in whole seconds when the journal is created. */
+  /** Chain time, in whole seconds, at which the object is created. */
   readonly nowS: number;
   /** Returns the id of block 2 of the chain; undefined if the chain has no block 2. */
   readonly firstBlockId: () => string | undefined;
@@ -40,7 +40,7 @@ export class WatermarkedJournal implements SigningJournal {
   /**
    * For each delegate, the text (`textOf`) of its watermark as this object last read or wrote it: in the constructor,
    * or in the latest call of `adopt`, `record`, or `hold` for a delegate without a header. The text is empty if there
-   * was no watermark. If the text has changed since, another process has written the watermark.
+   * was no watermark. If the watermark now has another text, another process has written it.
    */
   readonly #seen = new Map<PublicKey, string>();
 
@@ -49,9 +49,9 @@ export class WatermarkedJournal implements SigningJournal {
     this.#firstBlockId = firstBlockId;
     this.#watermarks = watermarks;
     // If the watermark of a delegate of the journal is up to date, the delegates of the journal sign on this machine. A
-    // delegate without a watermark and without a header in the journal has then signed nothing. A copied watermark does
-    // not prove this, because the folder may be older than the signature, and neither does one of a delegate that has
-    // left this machine.
+    // delegate without a watermark and without a header in the journal has then signed nothing. Two kinds of watermarks
+    // do not prove this: a copied watermark, because the copied folder is perhaps older than the last signature, and
+    // the watermark of a delegate that has left this machine.
     const isOfThisMachine = journal.delegates().some((delegate) => {
       const { isCopied, movedAtS } = watermarks?.read(delegate) ?? {};
       const isPresent = journal.last(delegate) !== undefined && this.outside(delegate) !== 'unknown';
@@ -97,7 +97,8 @@ export class WatermarkedJournal implements SigningJournal {
     if (watermark === undefined) return 'unknown';
     const last = this.last(publicKey);
     if (last !== undefined && watermark.last?.blockId === last.blockId) {
-      // A backup that contains both the data folder and the watermarks restores both to the same earlier state.
+      // A backup that contains both the data folder and the watermarks restores both to the same earlier state, so a
+      // copied watermark proves nothing here.
       return watermark.isCopied === true ? 'unknown' : 'agrees';
     }
     return isLater(watermark, last) ? 'later' : 'unknown';
@@ -128,7 +129,8 @@ export class WatermarkedJournal implements SigningJournal {
   }
 
   hold(publicKey: PublicKey, sinceS: number, isCopy = false, foreignS?: number): void {
-    // A header that another process has signed since must still refuse the next signature (`record`).
+    // If the journal has a header, this method does not change `#seen`: if another process has signed since the last
+    // read, `record` must still refuse the next signature.
     const isFirst = this.#journal.last(publicKey) === undefined;
     const watermark = isFirst ? this.#readWatermark(publicKey) : this.#watermarks?.read(publicKey);
     const isElsewhere = this.#isSignedElsewhere(publicKey, watermark);
@@ -149,7 +151,8 @@ export class WatermarkedJournal implements SigningJournal {
     };
     const isDoubtful =
       mayBeOutdated(watermark, this.#journal, delegate) || isOfOtherSigner(watermark, this.#journal, delegate);
-    // The wait is on the disk before the header. Without the wait, the header would count as the last one.
+    // The wait must be on the disk before the header. Without the wait, the header would count as the last header of
+    // the delegate.
     if (isDoubtful) this.#holdAnew(delegate, nowS, watermark.last);
     this.#journal.copyFrom(delegate, watermark);
     const message = 'the data folder is older than the last signature: the node uses the watermark';
@@ -157,15 +160,19 @@ export class WatermarkedJournal implements SigningJournal {
   }
 
   /**
-   * Whether a delegate without a header in the journal may have signed on another machine: its watermark says that it
-   * was handed over, or is a copy. False if the journal already says so.
+   * Whether a delegate without a header in the journal has perhaps signed on another machine. This is possible in two
+   * cases: the watermark says that the delegate was handed over, or the watermark is a copy. The result is false if the
+   * journal already counts as a copy for the delegate (`isCopyFor`).
    */
   #isSignedElsewhere(delegate: PublicKey, watermark: Watermark | undefined): boolean {
     if (this.#journal.last(delegate) !== undefined || this.#journal.isCopyFor(delegate)) return false;
     return watermark?.movedAtS !== undefined || watermark?.isCopied === true;
   }
 
-  /** Begins a wait of the delegate after `last`. A wait that ends later stays. */
+  /**
+   * Begins a wait of the delegate, as for a copied record. The begin of the wait is after the header `last`. If the
+   * journal already has a later begin, this later begin stays.
+   */
   #holdAnew(delegate: PublicKey, nowS: number, last = this.last(delegate)): void {
     const heldSinceS = this.#journal.heldSinceS(delegate) ?? 0;
     this.#journal.hold(delegate, Math.max(holdAfter(last, nowS), heldSinceS), true);
@@ -193,9 +200,9 @@ export class WatermarkedJournal implements SigningJournal {
 }
 
 /**
- * Returns the time since which a delegate waits (`SigningJournal.hold`) if it may have signed headers after `last`. A
- * time that is not later than the header would end the wait at once, so the time is after the header, even if the clock
- * is behind.
+ * Returns the begin of the wait (`SigningJournal.hold`) of a delegate that has perhaps signed headers after `last`. If
+ * the begin were not later than the header `last`, the wait would end immediately. The result is therefore after this
+ * header, even if the clock is behind.
  *
  * @param nowS present chain time in whole seconds
  */
@@ -210,9 +217,9 @@ export function watermarkOf(header: SignedHeader, firstBlockId: string | undefin
 }
 
 /**
- * Returns whether a watermark is newer than the delegate's last header in the journal. The watermark and the journal
- * may name the same block. The watermark then counts as newer only if it records a hand-over of the delegate
- * (`movedAtS`), because the hand-over came after the signature.
+ * Returns whether a watermark is newer than the delegate's last header in the journal. If the watermark and the journal
+ * name the same block, the watermark counts as newer only if it records a hand-over of the delegate (`movedAtS`),
+ * because the hand-over came after the signature.
  */
 export function isLater({ last: marked, movedAtS }: Watermark, last: SignedHeader | undefined): boolean {
   if (marked === undefined) return movedAtS !== undefined && last === undefined;
@@ -221,8 +228,10 @@ export function isLater({ last: marked, movedAtS }: Watermark, last: SignedHeade
 }
 
 /**
- * Returns whether the delegate may have signed a header later than the watermark. A wait that has begun after the
- * header of the watermark does not begin again, unless the journal itself is a copy from before that wait.
+ * Returns whether the delegate has perhaps signed a header later than the watermark, and its wait must begin again.
+ * This is possible only if the watermark is a copy. If the journal has a wait that has begun after the header of the
+ * watermark, this wait need not begin again. There is one exception: if the journal itself is a copy, the wait must
+ * begin again.
  */
 function mayBeOutdated(watermark: Watermark, journal: FolderJournal, delegate: PublicKey): boolean {
   if (watermark.isCopied !== true) return false;
@@ -230,9 +239,11 @@ function mayBeOutdated(watermark: Watermark, journal: FolderJournal, delegate: P
 }
 
 /**
- * Returns whether another process has signed the header of the watermark. This is so if the journal says that the
- * delegate waits, and has no header since the begin of the wait: this node writes each header to the journal before it
- * writes the watermark. The other process may go on signing, so the header of the watermark does not end the wait.
+ * Returns whether another process has signed the header of the watermark. This is the case if three conditions hold:
+ * the journal says that the delegate waits, the header of the watermark is not older than the begin of the wait, and
+ * the journal has no such header. If this node had signed the header, the journal would have it, because the node
+ * writes each header to the journal before it writes the watermark. It is possible that the other process continues to
+ * sign, so the header of the watermark does not end the wait.
  */
 function isOfOtherSigner({ last: marked }: Watermark, journal: FolderJournal, delegate: PublicKey): boolean {
   const heldSinceS = journal.heldSinceS(delegate);
