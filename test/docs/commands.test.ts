@@ -141,6 +141,10 @@ const RUN_THERE: Readonly<Record<string, Runner>> = {
     file: 'cli/readme.test.ts',
     title: 'the first transaction of the README is in a block of generation',
   },
+  'bloomery rollback': {
+    file: 'cli/chain-commands.long.test.ts',
+    title: 'a chain is imported, verified, exported, rolled back and imported again',
+  },
   'bloomery init': {
     file: 'cli/init.test.ts',
     title: 'answers to the questions lead to a configuration that a node takes, a new account and a unit',

@@ -371,8 +371,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a block that another node signed begins no wait',
     file: 'engine/forge/waits.js',
-    from: 'if (last === void 0 && heldSinceS === void 0) return false;',
-    to: 'return false;',
+    from: 'if (last === void 0 && heldSinceS === void 0) return true;',
+    to: 'return true;',
   },
   {
     name: 'the hand-over does not cover the slot left unused',

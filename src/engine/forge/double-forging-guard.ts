@@ -50,14 +50,10 @@ const GENESIS_HEIGHT = 1;
 export class DoubleForgingGuard {
   readonly #dependencies: DoubleForgingGuardDependencies;
   /**
-   * The slots that the guard refused with `FORGING_ELSEWHERE` or `FORGING_WAITS_FOR_EMPTY_SLOT`. The node watches
-   * whether another node forges for the delegate in these slots. `afterHandOver` has only slots that the guard refused
-   * with `FORGING_WAITS_FOR_EMPTY_SLOT` after the end of the hand-over. It has no other slots, because a node with the
-   * original of a copied record perhaps leaves these slots unused, too. There are three such cases: the node with the
-   * original is in the same hand-over; both nodes leave the slot unused because of a block that a third node signed
-   * (`FORGING_ELSEWHERE`); or a search for blocks still continues (`SEARCHING`).
+   * The slots that the guard refused with `FORGING_ELSEWHERE` or `FORGING_WAITS_FOR_EMPTY_SLOT`. The node watches whether
+   * another node signs a block of the delegate in these slots.
    */
-  readonly #watched = new WatchedSlots();
+  readonly #watched: WatchedSlots;
   /** For each delegate, the slot in which it was enabled. */
   readonly #enabledSlots = new Map<PublicKey, number>();
   readonly #foreignBlocks: ForeignBlocks;
@@ -69,7 +65,8 @@ export class DoubleForgingGuard {
 
   constructor(dependencies: DoubleForgingGuardDependencies) {
     this.#dependencies = dependencies;
-    const watched = this.#watched;
+    const watched = new WatchedSlots(dependencies.chain.rules.params.activeDelegates);
+    this.#watched = watched;
     const foreignBlocks = new ForeignBlocks(dependencies);
     const needless = new NeedlessWaits(dependencies);
     const handOvers = new HandOvers({ ...dependencies, foreignBlocks, needless, watched });
@@ -78,7 +75,7 @@ export class DoubleForgingGuard {
     this.#handOvers = handOvers;
     this.#slotWatch = new SlotWatch({ ...dependencies, foreignBlocks, handOvers, needless, watched });
     // Slots that the delegate has left unused before the begin of a wait do not count.
-    this.waits = new Waits({ ...dependencies, onBegun: (publicKey, sinceS) => this.#forgetBefore(publicKey, sinceS) });
+    this.waits = new Waits({ ...dependencies, onBegun: (publicKey, sinceS) => this.#uncountBefore(publicKey, sinceS) });
   }
 
   /**
@@ -136,15 +133,13 @@ export class DoubleForgingGuard {
     this.#slotWatch.noteElsewhere(block, enabled);
   }
 
-  /** Call after the chain has got a block that another node signed for a delegate that is not enabled on this node. */
-  noteOther(block: Pick<BlockHeader, 'timestamp'>): void {
-    this.#slotWatch.noteOther(block);
+  /** Call after the chain has got a block that another node signed, whether or not its delegate is enabled on this node. */
+  hear(block: Pick<BlockHeader, 'timestamp'>): void {
+    this.#slotWatch.hear(block);
   }
 
-  #forgetBefore(publicKey: PublicKey, sinceS: number): void {
-    const unused = this.#watched.afterHandOver(publicKey);
-    if (unused !== undefined && slotStartS(unused.last, this.#dependencies.chain.rules.params) < sinceS)
-      this.#watched.forgetAfterHandOver(publicKey);
+  #uncountBefore(publicKey: PublicKey, sinceS: number): void {
+    this.#watched.uncount(publicKey, slotAt(sinceS - 1, this.#dependencies.chain.rules.params) + 1);
   }
 
   /**
@@ -197,12 +192,13 @@ export class DoubleForgingGuard {
     // If this write fails, the slot does not become a watched slot, because the journal would not cover a block that
     // the other node signs in this slot.
     if (code === 'FORGING_ELSEWHERE') this.waits.coverSlot(publicKey, slot);
-    this.#watched.note(publicKey, slot);
-    // After a block of another node, a node with the original of a copied record leaves the same slot unused, so this
-    // slot proves nothing.
-    if (code === 'FORGING_ELSEWHERE') this.#watched.forgetAfterHandOver(publicKey);
-    else if (waiting !== SEARCHING && this.#handOvers.of(publicKey)?.ready !== false)
-      this.#watched.noteAfterHandOver(publicKey, slot, this.#dependencies.chain.rules.params.activeDelegates);
+    // After a block of another node, a node with the original of a copied record leaves the same slot unused, so the slot
+    // does not count. A slot in a hand-over does not count, because a node with the original is perhaps in the same
+    // hand-over. A slot during the search does not count, because the search perhaps finds a block of another node.
+    const isInHandOver = (): boolean => this.#handOvers.of(publicKey)?.ready === false;
+    const isCounted = code !== 'FORGING_ELSEWHERE' && waiting !== SEARCHING && !isInHandOver();
+    this.#watched.note(publicKey, slot, isCounted);
+    if (code === 'FORGING_ELSEWHERE') this.#watched.uncount(publicKey, slot + 1);
     const recalled = this.#dependencies.journal.recalled(publicKey);
     if (recalled !== undefined) this.#watched.noteRecall(publicKey, slot, recalled.last.blockId);
   }

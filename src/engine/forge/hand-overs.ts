@@ -20,7 +20,7 @@ export interface HandOversDependencies {
   readonly journal: SigningJournal;
   readonly foreignBlocks: Pick<ForeignBlocks, 'onChain'>;
   readonly needless: Pick<NeedlessWaits, 'has' | 'isOnlyForger'>;
-  readonly watched: Pick<WatchedSlots, 'afterHandOver'>;
+  readonly watched: Pick<WatchedSlots, 'lastCounted'>;
   readonly riskDoubleForging: boolean;
 }
 
@@ -52,8 +52,8 @@ export class HandOvers {
     const sinceS = Math.max(heldSinceS, foreign === undefined ? 0 : foreign.timestamp + 1);
     const hasMadeAllBlocks = isWaitNeedless && needless.isOnlyForger();
     // It is possible that another node has signed in the last unused slot, on a branch that the network has abandoned.
-    const unused = watched.afterHandOver(publicKey);
-    const coveredUntilS = unused === undefined ? 0 : slotStartS(unused.last + 1, chain.rules.params);
+    const unused = watched.lastCounted(publicKey);
+    const coveredUntilS = unused === undefined ? 0 : slotStartS(unused + 1, chain.rules.params);
     const request = {
       ...{ publicKey, sinceS, last, nowS: chain.nowS() },
       ...{ isWaitNeedless, hasMadeAllBlocks, coveredUntilS },

@@ -3,9 +3,9 @@
  * node would show that the other node still signs for the delegate (`docs/decisions`, decision 4, rule 1).
  *
  * If another node has signed for the delegate, this node assumes that the other node continues. The assumption ends
- * when two slots of the delegate, at least a round apart, have passed without a block. In a generation with finality,
- * the delegate also waits until its hand-over has ended (`HandOvers`), and the second of these slots comes after this
- * wait.
+ * when two slots of the delegate, at least a round apart, have passed without a block, and this node heard the network
+ * around each of them (`WatchedSlots`). In a generation with finality, the delegate also waits until its hand-over has
+ * ended (`HandOvers`), and the second of these slots comes after this wait.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -39,17 +39,14 @@ export class SlotWatch {
   readonly #dependencies: SlotWatchDependencies;
   /** The delegates that left slots unused, or must leave slots unused, because of `#doubtNew`. */
   readonly #doubted = new Set<PublicKey>();
-  /** Slot of the newest block that `noteOther` was called with; negative infinity if there is none. */
-  #newestOtherSlot = Number.NEGATIVE_INFINITY;
 
   constructor(dependencies: SlotWatchDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** Call after the chain has got a block that another node signed for a delegate that is not enabled on this node. */
-  noteOther({ timestamp }: Pick<BlockHeader, 'timestamp'>): void {
-    const slot = slotAt(timestamp, this.#dependencies.chain.rules.params);
-    this.#newestOtherSlot = Math.max(this.#newestOtherSlot, slot);
+  /** Call after the chain has got a block that another node signed. The block shows that this node hears the network. */
+  hear({ timestamp }: Pick<BlockHeader, 'timestamp'>): void {
+    this.#dependencies.watched.hear(slotAt(timestamp, this.#dependencies.chain.rules.params));
   }
 
   /** See `DoubleForgingGuard.noteElsewhere`. */
@@ -68,6 +65,7 @@ export class SlotWatch {
   refresh(enabled: readonly PublicKey[]): void {
     const { foreignBlocks } = this.#dependencies;
     if (enabled.some((publicKey) => foreignBlocks.isOnChain(publicKey))) this.#doubtNew(enabled);
+    this.#hearOwn();
   }
 
   /**
@@ -100,19 +98,17 @@ export class SlotWatch {
     if (foreign === 'unknown') return SEARCHING;
     const untilS = this.endOfNextTurnS(publicKey);
     const until = untilS === undefined ? {} : { untilS };
-    // The slot of the newest block that shows that this node gets the blocks of the network. An unused slot proves
-    // something only if it is before this slot.
-    const shownSlot = foreign === undefined ? tipSlot : this.#networkSlot(tipSlot);
-    const foreignSlot = foreign === undefined ? Number.NEGATIVE_INFINITY : slotAt(foreign.timestamp, params);
-    const firstUnused = watched.firstBetween(publicKey, foreignSlot, shownSlot);
+    if (foreign !== undefined) this.#hearOwn();
+    const firstUnused =
+      foreign === undefined ? undefined : watched.firstHeard(publicKey, slotAt(foreign.timestamp, params));
     if (foreign !== undefined && firstUnused === undefined) return this.#elsewhere(publicKey, foreign, slot, until);
     const isComplete = foreign === undefined && !isIncomplete(journal, publicKey);
     if (isComplete) return undefined;
     const needed = this.#slotsToLeaveUnused(publicKey, foreign !== undefined);
     if (needed > 0) {
-      const { last, count } = watched.afterHandOver(publicKey) ?? { last: Number.NEGATIVE_INFINITY, count: 0 };
+      const { last, count } = watched.count(publicKey, foreign !== undefined);
       const isStanding = slot - tipSlot > params.activeDelegates;
-      const isShown = shownSlot > last || (foreign === undefined && isStanding);
+      const isShown = foreign !== undefined || tipSlot > last || isStanding;
       // If the last unused slot was too long ago, it proves nothing about the present.
       if (count >= needed && slot > last && slot - last <= slotsWithEveryTurn(params) && isShown) return undefined;
       if (handOvers.of(publicKey)?.ready === false) return undefined;
@@ -133,13 +129,17 @@ export class SlotWatch {
   }
 
   /**
-   * Returns the slot of the newest block that shows that this node gets the blocks of the network. If the node has two
-   * thirds of the delegates, each block counts, because the other nodes have too few delegates to be the network. If
-   * the node has fewer delegates, a block of the node itself proves nothing, because two nodes that have lost their
-   * connection both make blocks.
+   * If this node signs for two thirds of the delegates, its own blocks also show that it hears the network, because the
+   * other nodes have too few delegates to be the network. On a node with fewer delegates, its own blocks prove nothing,
+   * because two nodes that have lost their connection both make blocks. A delegate that waits does not count, because
+   * another node perhaps signs for it.
    */
-  #networkSlot(tipSlot: number): number {
-    return this.#dependencies.tipCheck.hasTwoThirds() ? tipSlot : this.#newestOtherSlot;
+  #hearOwn(): void {
+    const { chain, journal, tipCheck, foreignBlocks, watched } = this.#dependencies;
+    const isSigning = (publicKey: PublicKey): boolean =>
+      !isIncomplete(journal, publicKey) && foreignBlocks.newest(publicKey) === undefined;
+    const tipSlot = slotAt(chain.tip.header.timestamp, chain.rules.params);
+    if (tipSlot > watched.newestHeard && tipCheck.hasTwoThirds(isSigning)) watched.hear(tipSlot);
   }
 
   /**
@@ -185,12 +185,12 @@ export class SlotWatch {
   #elsewhere(publicKey: PublicKey, { height }: NotedBlock, slot: number, until: Pick<Waiting, 'untilS'>): Waiting {
     const { chain, watched } = this.#dependencies;
     const { params } = chain.rules;
-    const shownSlot = this.#networkSlot(slotAt(chain.tip.header.timestamp, params));
+    const { newestHeard } = watched;
     const reason = `${blockText(height)} was not signed here: the delegate must first leave two slots unused`;
     // The delegate has left a slot unused, but no block came afterwards. If all nodes of a network wait in this way, no
     // node makes a block, so the node names the option that ends the wait.
     const last = watched.last(publicKey);
-    if (last > shownSlot && slot - shownSlot > params.activeDelegates) {
+    if (last > newestHeard && slot - newestHeard > params.activeDelegates) {
       const remedy =
         'no block of another node has come for a round: check the peers, and if no other node forges for the delegate, ' +
         'start this node with --risk-double-forging';

@@ -235,11 +235,14 @@ export class TipCheck {
     return chain.rules.forgers(chain.state, chain.tip.header.height + 1).every(isEnabled);
   }
 
-  /** Whether at least two thirds of the delegates of the present round are enabled on this node. */
-  hasTwoThirds(): boolean {
+  /**
+   * Whether at least two thirds of the delegates of the present round are enabled on this node, and the given function
+   * returns true for each of them.
+   */
+  hasTwoThirds(isSigning: (publicKey: PublicKey) => boolean): boolean {
     const { chain, isEnabled } = this.#dependencies;
     const forgers = chain.rules.forgers(chain.state, chain.tip.header.height + 1);
-    return 3 * forgers.filter(isEnabled).length >= 2 * forgers.length;
+    return 3 * forgers.filter((publicKey) => isEnabled(publicKey) && isSigning(publicKey)).length >= 2 * forgers.length;
   }
 
   #doubt(): TipDoubt | undefined {

@@ -43,8 +43,9 @@ export class WaitUpdates {
     // A write can fail only for a block of another node. If it fails, the value therefore stays true.
     let isForeign = true;
     tryTo(() => (isForeign = this.#guard.waits.noteForeign(block)));
-    if (!enabled.includes(block.generatorPublicKey)) this.#guard.noteOther(block);
-    else if (isForeign) this.#guard.noteElsewhere(block, enabled);
+    if (!isForeign) return;
+    this.#guard.hear(block);
+    if (enabled.includes(block.generatorPublicKey)) this.#guard.noteElsewhere(block, enabled);
   }
 
   /** Call after this node has signed a block. */

@@ -129,8 +129,8 @@ export class Waits {
    * header of the block. In generation 2, a header names no such height, but a node must remember the block after a
    * restart. If the write to the journal fails, `noteAgain` repeats the write.
    *
-   * @returns whether another node, or another data folder of this machine, signed the block. The result is false for a
-   *   delegate that was never enabled on this node
+   * @returns whether another node, or another data folder of this machine, signed the block. The result is also true for
+   *   a delegate that was never enabled on this node. With `riskDoubleForging`, the result is false
    */
   noteForeign(block: ForeignBlock): boolean {
     const { chain, journal, riskDoubleForging, tipCheck } = this.#dependencies;
@@ -138,7 +138,7 @@ export class Waits {
     const { generatorPublicKey, timestamp } = block;
     const heldSinceS = journal.heldSinceS(generatorPublicKey);
     const last = journal.last(generatorPublicKey);
-    if (last === undefined && heldSinceS === undefined) return false;
+    if (last === undefined && heldSinceS === undefined) return true;
     // If the journal has no header of the delegate, the node would later treat the header of the watermark as the last
     // header of the delegate.
     const recalled = last === undefined ? journal.recalled(generatorPublicKey)?.last : undefined;

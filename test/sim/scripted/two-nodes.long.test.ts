@@ -177,3 +177,76 @@ for (const generation of [2, 3] as const)
     t.deepEqual(contradictions(world), []);
     await world.close();
   });
+
+test('generation 2: slots in which the node did not hear the network do not count after the connection is back', async (t) => {
+  const [delegates, shared] = [21, 4];
+  const world = worldOf(2, {
+    nodes: 4,
+    network: { ...networkOf(2), delegates, activeDelegates: delegates },
+    // Node 2 has the delegates of node 0, too, and so many further ones that its branch becomes the longer one.
+    forgersOf: (node, all) =>
+      [all.slice(0, shared), all.slice(shared, 8), [...all.slice(0, shared), ...all.slice(12)]][node] ?? [],
+  });
+  for (const node of [1, 3, 0]) await world.node(node).start();
+  await slots(world, 4 * delegates);
+  await world.node(2).start();
+  await slots(world, 6 * delegates);
+  world.node(0).crash();
+  await slots(world, delegates);
+  await world.node(0).start();
+  world.partition([
+    [0, 1],
+    [2, 3],
+  ]);
+  await slots(world, delegates);
+  const lost = world.node(0).tip;
+  world.wire.heal();
+  await slots(world, 3 * delegates);
+  t.not(world.node(0).engine.chain.state.header(lost.height)?.id, lost.id, 'the branch of node 0 was reverted');
+  t.deepEqual(contradictions(world), []);
+  await world.close();
+});
+
+for (const generation of [2, 3] as const)
+  test(`generation ${generation}: two nodes that each have the delegates of the other one, too, and lose each other`, async (t) => {
+    const [delegates, half] = [21, 11];
+    const world = worldOf(generation, {
+      nodes: 4,
+      network: { ...networkOf(generation), delegates, activeDelegates: delegates },
+      forgersOf: (node, all) => [all.slice(0, half), all.slice(half)][node] ?? [],
+    });
+    for (const node of [3, 2, 0, 1]) await world.node(node).start();
+    await slots(world, 6 * delegates);
+    for (const node of [0, 1])
+      for (const keyPair of world.network.delegates) world.node(node).engine.forging.enable(keyPair);
+    await slots(world, 6 * delegates);
+    const signed = [0, 1].map((node) => world.node(node).journal.signed.length);
+    world.partition([
+      [0, 2],
+      [1, 3],
+    ]);
+    await slots(world, 5 * delegates);
+    for (const node of [0, 1]) t.true(world.node(node).journal.signed.length > (signed[node] ?? 0));
+    t.deepEqual(contradictions(world), []);
+    await world.close();
+  });
+
+test('generation 2: a node that gets blocks only for its own enabled delegates takes over one that is switched off', async (t) => {
+  const [delegates, own] = [21, 5];
+  const world = worldOf(2, {
+    network: { ...networkOf(2), delegates, activeDelegates: delegates },
+    forgersOf: (node, all) => (node === 0 ? all.slice(own) : node === 1 ? all : []),
+  });
+  for (const node of [2, 0]) await world.node(node).start();
+  await slots(world, 3 * delegates);
+  await world.node(1).start();
+  await slots(world, 3 * delegates);
+  const key = publicKeyOf(world.network.delegates[own]!);
+  const signs = (): boolean => world.node(1).journal.signed.some(({ publicKey }) => publicKey === key);
+  t.false(signs());
+  world.node(0).engine.forging.disable(key);
+  await slots(world, 6 * delegates);
+  t.true(signs());
+  t.deepEqual(contradictions(world), []);
+  await world.close();
+});
