@@ -10,11 +10,14 @@ import type { PublicKey } from '../protocol/types.ts';
 
 /**
  * The result of comparing the delegate's last header in the journal (`SigningJournal.last`) with the delegate's
- * `Watermark`, which is stored outside the data folder. The result is `agrees` if `last` returns the header in the
- * watermark. The result is `later` if there is a watermark, but `last` returns an older header or no header. In this
- * case, the journal is incomplete. The result is `unknown` if there is no watermark, if the journal does not read
- * watermarks, or if the watermark is older than the header that `last` returns. The result is also `unknown` instead of
- * `agrees` if the watermark is marked as a possible copy (`Watermark.isCopied`).
+ * `Watermark`, which is stored outside the data folder. The result is one of these values:
+ * - `agrees`: `last` returns the header in the watermark, and the watermark is not marked as a possible copy
+ *   (`Watermark.isCopied`).
+ * - `later`: There is a watermark, but `last` returns an older header or no header. In this case, the journal is
+ *   incomplete.
+ * - `unknown`: There is no watermark, the journal does not read watermarks, or the watermark is older than the header
+ *   that `last` returns. The result is also `unknown` if `last` returns the header in the watermark, but the watermark
+ *   is marked as a possible copy.
  */
 export type OutsideEvidence = 'unknown' | 'agrees' | 'later';
 
@@ -31,23 +34,25 @@ export interface RecalledHeader {
 export interface SigningJournal {
   /**
    * Returns the last header of the delegate in this journal; undefined if the journal has no header of the delegate,
-   * even if there is a watermark (see `recalled`). If the journal has a header of the delegate, and the watermark was
-   * newer when the journal was opened, the header in the watermark was copied to the journal.
+   * even if there is a watermark (see `recalled`). If the journal already had a header of the delegate when the journal
+   * was opened, and the header in the watermark was newer, the header in the watermark was copied to the journal.
    */
   last(publicKey: PublicKey): SignedHeader | undefined;
   /**
    * Returns a chain time in whole seconds. It is possible that, before this time, the delegate signed headers that are
-   * not in this journal. The result is undefined if the journal has no such time, and can be 0 after a wait has ended.
-   * If the header from `last` has a timestamp at or after this time, the journal is complete for this delegate.
+   * not in this journal. The result is undefined if the journal has no such time. After a wait has ended, the result
+   * can be 0. If the header from `last` has a timestamp at or after this time, the journal is complete for this
+   * delegate.
    */
   heldSinceS(publicKey: PublicKey): number | undefined;
   /**
-   * Whether the record of the delegate is incomplete because it comes from a copy. The result is true if the journal
-   * was copied or restored, or if an imported record was a copy. If the journal has no header of the delegate, the
-   * result is also true in three further cases: the watermark is a copy, the watermark says that the delegate was
-   * handed over, or the watermark is older than a block of another node. If the result is true, it is possible that
-   * another node has the original record, and signs the next header. The result is false if the record is complete. The
-   * result is also false if the record is incomplete for another reason, such as the first start of a delegate.
+   * Returns true if the delegate's record is incomplete because the record comes from a copy. The record comes from a
+   * copy if the journal was copied or restored, or if an imported record was a copy. If the journal has no header of
+   * the delegate, the result is also true in three further cases: the watermark is a copy, the watermark says that the
+   * delegate was handed over, or the watermark is older than a block of another node. If the result is true, it is
+   * possible that another node has the original record, and signs the next header. The result is false if the record is
+   * complete. The result is also false if the record is incomplete for another reason, such as the first start of a
+   * delegate.
    */
   isCopyFor(publicKey: PublicKey): boolean;
   /**
@@ -59,7 +64,7 @@ export interface SigningJournal {
   /**
    * Returns the header in the delegate's watermark. Returns undefined if this journal has a header of the delegate, or
    * if there is no watermark with a header. Also returns undefined if the watermark says that the delegate was handed
-   * over to another node, or counts as a copy.
+   * over to another node, or if the watermark counts as a copy.
    */
   recalled(publicKey: PublicKey): RecalledHeader | undefined;
   /**
@@ -72,11 +77,11 @@ export interface SigningJournal {
    * `hold`), the wait ends, even if the wait began after the start of the header's slot.
    *
    * @throws ProtocolError `SIGNED_ELSEWHERE` if the delegate's watermark shows that another process of this machine has
-   *   signed for the delegate, or has handed the delegate over. The method ignores changes of the watermark from before
-   *   the opening of this journal. It also ignores changes from before the last call of `adopt` or `record` for the
-   *   delegate. If the journal has no header of the delegate, it also ignores changes from before the last call of
-   *   `hold` for the delegate. ProtocolError `JOURNAL_WRITE_FAILED`, `JOURNAL_TAKEN_OVER` or `JOURNAL_CLOSED` as
-   *   described for `SigningJournal`
+   *   signed for the delegate, or has handed the delegate over. The method ignores each change of the watermark that
+   *   happened before this journal was opened. It also ignores each change before the last call of `adopt` or `record`
+   *   for the delegate. If the journal has no header of the delegate, the method also ignores each change before the
+   *   last call of `hold` for the delegate. ProtocolError `JOURNAL_WRITE_FAILED`, `JOURNAL_TAKEN_OVER` or
+   *   `JOURNAL_CLOSED` as described for `SigningJournal`
    */
   record(publicKey: PublicKey, header: SignedHeader): void;
   /**
@@ -101,25 +106,25 @@ export interface FolderJournal extends SigningJournal {
   /** Returns all delegates that have an entry in this journal. */
   delegates(): readonly PublicKey[];
   /**
-   * True if it is possible that the journal file is a copy of another journal file, or an earlier state of this file.
-   * In this case, headers that a delegate has signed after the time of the copy or of the earlier state can be missing
-   * in the journal.
+   * True if it is possible that the journal file is a copy of another journal file, or that somebody restored an
+   * earlier state of this file. In both cases, the journal can lack headers that a delegate signed after the copy or
+   * the earlier state was made.
    */
   readonly isCopied: boolean;
   /**
-   * Stores the header and the time of the hand-over (`movedAtS`) of a newer watermark. The methods `last` and
-   * `movedAtS` then return these values. If the delegate is waiting, the wait does not end. The entries are on disk
-   * when this method returns.
+   * Copies two values from a newer watermark to the journal: the header, and the time of the hand-over (`movedAtS`).
+   * After this call, the methods `last` and `movedAtS` return these values. If the delegate is waiting, the wait does
+   * not end. The entries are on disk when this method returns.
    */
   copyFrom(publicKey: PublicKey, watermark: Pick<Watermark, 'last' | 'movedAtS'>): void;
   /**
-   * Returns the last header of the delegate and the time of its hand-over. Leaves out values that came from a watermark
-   * (`copyFrom`, `adopt`).
+   * Returns the last header of the delegate and the time of the delegate's hand-over. The result leaves out each value
+   * that came from a watermark (`copyFrom`, `adopt`).
    */
   own(publicKey: PublicKey): Pick<Watermark, 'last' | 'movedAtS'>;
   /**
-   * Stores the identity of the file, so that a later start of the node can detect a copy of the file. The identity is
-   * on disk when this method returns.
+   * Stores the identity (inode and birth time) of the journal file. With this identity, the node can detect at a later
+   * start that the file is a copy. The identity is on disk when this method returns.
    */
   recordFileIdentity(): void;
 }
@@ -138,9 +143,9 @@ export interface Watermark {
    */
   readonly firstBlockId?: string;
   /**
-   * True if it is possible that the stored watermark is a copy of another watermark, or an earlier state of this
-   * watermark. Also true if the watermark was written with this mark. In these cases, it is possible that the delegate
-   * has signed later headers.
+   * True if it is possible that the stored watermark is a copy of another watermark, or that somebody restored an
+   * earlier state of this watermark. Also true if the watermark was written with this mark. In these cases, it is
+   * possible that the delegate has signed later headers.
    */
   readonly isCopied?: true;
 }

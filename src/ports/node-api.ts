@@ -1,6 +1,7 @@
 /**
- * Defines the interface to a node. A running node, each of its reading processes, and the view of a stopped node
- * (`openStoppedNode`) implement the interface. The HTTP module reads and changes the node only through this interface.
+ * Defines the interface to a node. The interface has three implementations: the process of a running node, each reading
+ * process of the node (a process that answers HTTP requests), and the view of a stopped node (`openStoppedNode`). The
+ * HTTP module reads and changes the node only through this interface.
  */
 
 import type { ChainParams } from '../protocol/params.ts';
@@ -13,9 +14,9 @@ import type { SlotReport } from './slot-report.ts';
 import type { PeerInfo } from './transport.ts';
 
 /**
- * The queues of the pool, in the order in which a transaction of a peer passes them. A transaction of a client begins
- * in `verified`. A transaction that lacks signatures of members of a multisignature account waits in `pending` instead
- * of `verified`.
+ * The queues of the transaction pool, in the order in which a transaction from a peer passes them. A transaction from
+ * an HTTP client begins in `verified`. If a transaction still needs signatures from members of a multisignature
+ * account, the transaction waits in `pending` instead of `verified`.
  */
 export type PoolState = 'received' | 'validated' | 'verified' | 'pending' | 'ready';
 
@@ -26,8 +27,8 @@ export interface NodeIdentity {
   readonly version: string;
   readonly protocolVersion: string;
   /**
-   * The letter `v` and the version of Bloomery. If the date and time of the build are known, they follow in UTC. The
-   * text is empty only in tests.
+   * The letter `v` and the version of Bloomery. If the date and time of the build are known, the text also contains
+   * them, in UTC. The text is empty only in tests.
    */
   readonly build: string;
   /** Commit of the source code: 40 hexadecimal characters, or empty if unknown. */
@@ -53,23 +54,24 @@ export interface NodeStatus {
   readonly broadhash: string;
   /**
    * Percentage of the connected peers that have the tip of this node, from 0 to 100, with two significant digits. The
-   * node counts at most a hundred peers. In generation 2, a peer that announces the genesis block as its tip counts
-   * only while this node itself has only the genesis block. The percentage is 0 if no peer counts.
+   * node counts at most a hundred peers. In generation 2, the node does not count a peer that announces the genesis
+   * block as its tip, unless the genesis block is this node's only block. The percentage is 0 if the node counts no
+   * peer.
    */
   readonly consensusPercent: number;
-  /** Most frequent height that connected peers announce; 0 if no connected peer announces a height. */
+  /** The height that the largest number of connected peers announce; 0 if no connected peer announces a height. */
   readonly networkHeight: number;
   readonly pool: Readonly<Record<PoolState, number>>;
   /**
-   * Time in milliseconds by which the clocks of the peers seem to be ahead of this node's clock; negative if they are
-   * behind. Undefined if fewer than two peers have sent at least three blocks each in the last hour, or if the node
-   * cannot determine which clock is wrong.
+   * Time in milliseconds by which the clocks of the peers seem to be ahead of this node's clock; negative if the peers'
+   * clocks are behind. The value is undefined if the node cannot determine which clock is wrong. It is also undefined
+   * unless, in the last hour, two or more peers have each sent at least three blocks.
    */
   readonly clockOffsetMs?: number;
   /**
-   * A difference of at least 2 s between a peer's clock and this node's clock. Present if the node could not determine
-   * for two minutes which of the two clocks is wrong. `offsetMs` is the time in milliseconds by which the peer's clock
-   * is ahead; negative if it is behind.
+   * A difference of at least 2 s between a peer's clock and this node's clock. The member is present if, for two
+   * minutes, the node could not determine which of the two clocks is wrong. `offsetMs` is the time in milliseconds by
+   * which the peer's clock is ahead; negative if the peer's clock is behind.
    */
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
   /**
@@ -79,8 +81,8 @@ export interface NodeStatus {
   readonly sync?: SyncProgress;
   /**
    * True if the node has no peers and needs none. The node needs no peers if P2P is off. The node also needs no peers
-   * if two conditions hold: the configuration names no other node as a fixed or seed peer, and the node's forging
-   * delegates own all slots of the round to which the next block belongs.
+   * if both of these conditions hold: the configuration names no other node as a fixed or seed peer, and the forging
+   * delegates of this node own all slots of the next block's round.
    */
   readonly isAlone?: true;
   /**
@@ -88,12 +90,12 @@ export interface NodeStatus {
    * 20), newest first.
    */
   readonly reorgs: { readonly count: number; readonly latest: readonly Reorg[] };
-  /** The reading processes, which answer HTTP for the node; undefined if the node's own process answers HTTP. */
+  /** The reading processes, which answer the node's HTTP requests; undefined if the node's own process answers them. */
   readonly readers?: ReadersStatus;
 }
 
 export interface ReadersStatus {
-  /** Number of readers that the option `http.processes` asks for. */
+  /** Number of reading processes (readers) that the option `http.processes` sets. */
   readonly wanted: number;
   /** Number of times that the node has replaced a reader by a new reader since the start of the node. */
   readonly restarts: number;
@@ -102,18 +104,20 @@ export interface ReadersStatus {
 
 export interface ReaderStatus {
   /**
-   * The number that identifies the reader. A new reader gets the lowest number, from 1 on, that no running reader has.
+   * The number that identifies the reader. A new reader gets the lowest number (1, 2, 3, and so on) that no running
+   * reader has.
    */
   readonly reader: number;
   /**
-   * The state `silent` means that this reader left pings of the node unanswered or used too much memory. The node has
-   * started another reader to replace a silent reader.
+   * The state `silent` means that this reader did not answer the node's pings or used too much memory. The node has
+   * started another reader to replace the silent reader.
    */
   readonly state: 'starting' | 'up' | 'silent';
   /** Time when the reader started; Unix time in milliseconds. */
   readonly sinceMs: number;
   /**
-   * Memory of the reader in bytes, without pages of the store; 0 before the reader first answers a ping of the node.
+   * Memory in bytes that the reader uses, without the pages of the store that are mapped into memory. The value is 0
+   * until the reader has answered its first ping from the node.
    */
   readonly memoryBytes: number;
   /**
@@ -136,7 +140,7 @@ export interface Reorg {
 }
 
 export interface SyncProgress {
-  /** Height that the sync peer announces, or the height of this node if this node is higher. */
+  /** The higher of two heights: the height that the sync peer announces, and the height of this node. */
   readonly targetHeight: number;
   /** Number of applied blocks per second, measured over about the last 30 s. */
   readonly blocksPerS: number;
@@ -145,8 +149,8 @@ export interface SyncProgress {
 }
 
 /**
- * A record of an event that an operator perhaps wants explained, and of the reason for the event. Examples are a
- * refused block, a dropped peer and a missed slot.
+ * A record that explains an event to the operator: what happened, and why. Such events are, for example, a refused
+ * block, a dropped peer or a missed slot.
  */
 export interface Diagnostic {
   /** Number of the diagnostic; the first diagnostic after the start of the node has number 1. */
@@ -166,8 +170,9 @@ export interface PoolEntry {
   /** Unix time in milliseconds at which the transaction arrived in the pool. */
   readonly receivedAtMs: number;
   /**
-   * Whether the transaction has enough signatures of members of a multisignature account. Undefined if the pool has not
-   * verified the transaction yet, or if the transaction needs no signatures of members.
+   * True if the transaction has enough signatures from the members of its multisignature account; false if such
+   * signatures are missing. Undefined if the pool has not verified the transaction yet, or if the transaction needs no
+   * members' signatures.
    */
   readonly ready?: boolean;
 }
@@ -198,8 +203,8 @@ export interface PeerVerdict {
    * The verdict is `dropped` if the connection ended, or if a dial failed for a lasting reason (for example, because
    * the peer belongs to another network). If the peer connects again, its verdict is no longer `dropped`. The verdict
    * `waiting` means that the node will not dial the peer before `untilMs`. If the verdict is `waiting` and `untilMs` is
-   * absent, the node dials the peer again only after a restart, or after the end of a connection that the peer opened.
-   * The verdict is `known` if the node knows the address, and can dial the address now.
+   * absent, the node does not dial the peer again until one of two events: the node restarts, or a connection that the
+   * peer opened ends. The verdict is `known` if the node knows the address, and can dial the address now.
    */
   readonly verdict: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known';
   readonly direction?: 'inbound' | 'outbound';
@@ -208,7 +213,10 @@ export interface PeerVerdict {
    * the connection ended or the dial failed.
    */
   readonly sinceMs?: number;
-  /** Unix time in milliseconds at which the ban ends, or the time of the earliest next dial of the peer. */
+  /**
+   * For a banned address, the end of the ban. For a waiting peer, the earliest time of the next dial. Unix time in
+   * milliseconds.
+   */
   readonly untilMs?: number;
   /** Close code of the dropped connection, or of the last failed dial. */
   readonly code?: number;
@@ -221,10 +229,10 @@ export interface PeerVerdict {
   readonly list?: 'new' | 'tried';
   /**
    * Number of points of the peer. Each peer has 100 points at first, and loses points for an offence. A peer that the
-   * operator named loses points only for `NEVER_EXEMPT` (`peer-scoring.ts`). When a peer has 0 points, the node bans
-   * its IP address. If the operator named a peer at this address, the node does not ban the address, and only
-   * disconnects the offending peer. After the ban or the disconnection, the offending peer has 100 points again. A
-   * banned IP address at which the node knows no peer has 0 points.
+   * operator named loses points only for the offences in `NEVER_EXEMPT` (`peer-scoring.ts`). When a peer has 0 points,
+   * the node bans the peer's IP address. If the operator named a peer at this address, the node does not ban the
+   * address, and only disconnects the offending peer. After the ban or the disconnection, the offending peer has 100
+   * points again. A banned IP address at which the node knows no peer has 0 points.
    */
   readonly reputation: number;
   readonly height?: number;
@@ -245,7 +253,7 @@ export interface ForgingPause {
   readonly reason: string;
   /** Unix time in milliseconds at which the pause began. */
   readonly sinceMs: number;
-  /** Code of the fault that causes the pause, such as `STORE_WRITE_FAILED`; absent if no fault causes it. */
+  /** Code of the fault that causes the pause, such as `STORE_WRITE_FAILED`; absent if no fault causes the pause. */
   readonly cause?: string;
 }
 
@@ -297,9 +305,9 @@ export interface NodeListener {
 /**
  * The result of a method that returns its value synchronously in the node's own process. In a reading process, the
  * method must ask the node's own process for the value, and therefore returns a promise. If the method fails in the
- * node's own process, the promise rejects with the same error. The promise also rejects with ProtocolError `NODE_BUSY`
- * if too many calls of the reading process wait for the node's own process, or `NODE_SILENT` if that process does not
- * answer within 10 s.
+ * node's own process, the promise rejects with the same error. The promise also rejects with a ProtocolError in two
+ * cases. The error is `NODE_BUSY` if too many calls of the reading process already wait for the node's own process. The
+ * error is `NODE_SILENT` if the node's own process does not answer within 10 s.
  */
 export type Live<T> = T | Promise<T>;
 
@@ -316,9 +324,9 @@ export interface NodeApi {
   /** @returns a function that removes the listener */
   listen(listener: NodeListener): () => void;
   /**
-   * In a reading process, `chain` and `log` read from a snapshot of the store. The method makes both read from the
-   * newest state of the store, even if the node has not announced this state to the reading process yet. While the
-   * indexes of the store lag behind the chain, the method changes nothing.
+   * In a reading process, `chain` and `log` read from a snapshot of the store. This method makes `chain` and `log` read
+   * from the newest state of the store, even if the node has not announced this state to the reading process yet. While
+   * the indexes of the store lag behind the chain, the method changes nothing.
    */
   refresh?(): void;
   status(): Live<NodeStatus>;
@@ -341,9 +349,9 @@ export interface NodeApi {
    */
   signersOf(id: string, client?: string): Live<GroupSigners | undefined>;
   /**
-   * Returns the same information about a confirmed transaction that `PoolEntry.ready` contains about a transaction of
-   * the pool. The result is true if the transaction registers a multisignature account or has members' signatures.
-   * Otherwise the result is undefined.
+   * Returns for a confirmed transaction the value that `PoolEntry.ready` has for a transaction in the pool. The result
+   * is true if the transaction registers a multisignature account or has members' signatures. Otherwise the result is
+   * undefined.
    */
   readyOf(transaction: Transaction): boolean | undefined;
   /**
@@ -406,7 +414,7 @@ export interface NodeApi {
   slotReport(firstSlot: number, count: number): Live<SlotReport>;
   /**
    * Returns the SHA-256 hash of the complete consensus state in hexadecimal. The result also contains the height and
-   * the id of the tip. The hashed state is the state after this block.
+   * the id of the tip. The hashed state is the state after the tip.
    */
   stateDigest(): { readonly height: number; readonly blockId: string; readonly digest: string };
 }

@@ -13,10 +13,11 @@ export interface PageRequest {
   /** Number of items to skip; at least 0. */
   readonly offset: number;
   /**
-   * The page begins after this position of the list. If `after` is absent, the page begins at `offset`. It is possible
-   * that the item at this position has left the list after the cursor was made. A client can read page after page with
-   * the cursor `next` of each page. An item that stays in the list with the same sort value is then on exactly one
-   * page. A cursor of another list causes a ProtocolError `CURSOR_INVALID`, or leads to an arbitrary position.
+   * The page begins after this position of the list. If `after` is absent, the page begins at `offset`. The position
+   * stays valid even if its item has left the list since the cursor was made. A client can read page after page with
+   * the cursor `next` of each page. If the client does so, each item that stays in the list with the same sort value is
+   * on exactly one page. A cursor of another list causes a ProtocolError `CURSOR_INVALID`, or selects an arbitrary
+   * position.
    */
   readonly after?: Cursor;
 }
@@ -217,9 +218,10 @@ export interface ChainQueries {
    */
   transactions(query: TransactionQuery): Promise<Page<TransactionEntry>>;
   /**
-   * Returns the account that has all values given in `identity`; undefined if no account has them, or if no value is
-   * given. If several accounts have the values, the result is the account with the lowest balance. If several of these
-   * accounts have the lowest balance, the result is the one whose address comes first in the order of the addresses.
+   * Returns the account that has all values given in `identity`; undefined if no account has all of these values, or if
+   * `identity` has no value. If several accounts have the values, the result is the account with the lowest balance. If
+   * several of these accounts have the lowest balance, the result is the account whose address comes first in the order
+   * of the addresses.
    */
   accountBy(identity: AccountIdentity): Account | undefined;
   /**

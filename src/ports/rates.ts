@@ -66,8 +66,8 @@ export interface RateRow {
    */
   readonly reference: Sending | undefined;
   /**
-   * True if third parties can cause an honest node to send more messages of this kind than the rates of this row allow.
-   * If true, the node drops the messages above the limit, but their sender loses no points.
+   * True if third parties can cause an honest node to exceed the rates of this row. In this case, the node drops the
+   * messages above the limit, but the peer that sent these messages loses no points.
    */
   readonly isRelayed: boolean;
 }
@@ -85,13 +85,14 @@ export const RATE_WINDOW_MS = 10_000;
  */
 export const STALL_MS = 30_000;
 /**
- * A use is a message or a call. In a window, this node accepts from one peer `SAFETY` times as many uses of one kind as
- * can arrive from an honest peer.
+ * Safety factor of the rate limits. A use is a message or a call. For each kind of use, `honestMax` is the largest
+ * number of uses that can arrive from an honest peer in a window. This node accepts `SAFETY` times this number from
+ * each peer.
  */
 export const SAFETY = 1.5;
 /**
- * The node accepts a maximum number of uses in a window. A peer loses points if its uses exceed `PENALISED_FROM` times
- * this number.
+ * A peer loses points if its uses in a window exceed `PENALISED_FROM` times the number of uses that the node accepts
+ * (`takenMax` in `limitsOf`).
  */
 const PENALISED_FROM = 2;
 
@@ -129,7 +130,7 @@ const PACED: Sending = {
  * asks for the next batch. The reference waits at least 2 s for an answer before its call times out.
  */
 const SEQUENTIAL: Sending = { burst: 5, everyMs: 50, outstandingMax: STALL_MS / 2_000 };
-/** Rate of a request that a node sends when it has connected, and later only rarely. */
+/** Rate of a request that a node sends once after it has connected to a peer, and later only rarely. */
 const ONCE: Sending = { burst: 5, everyMs: RATE_WINDOW_MS };
 /**
  * Rate of messages about a changed tip. The tip usually changes once in a slot, and a slot lasts at least 2 s. A
@@ -180,7 +181,7 @@ const RATIONED_3: RateByGeneration = { 2: UNRATIONED, 3: RATIONED };
 const ROWS: readonly Row[] = [
   ['info', ['updateMyself', 'postNodeInfo'], OWN_INFO, TIPS],
   ['infoRequest', ['status', 'getNodeInfo'], ONCE, ONCE],
-  // The reference (lisk-sdk) asks its connected seeds for their peers again every half minute.
+  // Every half minute, the reference (lisk-sdk) asks its connected seed peers for their lists of peers.
   ['peersRequest', ['list', 'getPeers'], ONCE, ONCE],
   ['tipRequest', [undefined, 'getLastBlock'], PACED, SEQUENTIAL],
   ['blocksRequest', ['blocks', 'getBlocksFromId'], PACED, SEQUENTIAL],
@@ -189,8 +190,8 @@ const ROWS: readonly Row[] = [
   // This node sends announcements at a limited rate, so these requests of the reference arrive at a limited rate, too.
   ['transactionsRequest', ['getTransactions', 'getTransactions'], RATIONED, { burst: 8, everyMs: 2_500 }],
   ['signaturesRequest', ['getSignatures', 'getSignatures'], ONCE, ONCE],
-  // Release 2.3.8 passes blocks on before it applies them, and a delegate can sign any number of blocks. An honest node
-  // can therefore relay more blocks than there are slots.
+  // A node of release 2.3.8 relays a block before it applies the block, and a delegate can sign any number of blocks
+  // for one slot. An honest node can therefore relay several blocks in one slot.
   ['block', ['postBlock', 'postBlock'], TIPS, { burst: 10, everyMs: 1_000 }, true],
   ['transactionIds', [undefined, 'postTransactionsAnnouncement'], RATIONED, BROADCASTS],
   ['transactions', ['postTransactions', undefined], UNRATIONED, BROADCASTS],

@@ -42,9 +42,9 @@ export interface SlotReport {
    */
   readonly looks: readonly SlotRange[];
   /**
-   * The latest ranges of slots whose last slot had an uncertain owner. The oldest range comes first. During each range,
-   * the tip of this node stayed the same. It is possible that, before the last slot of the range, other nodes began a
-   * later round. This node did not know the order of forgers of such a round.
+   * The latest ranges of slots in which the owner of the last slot was uncertain, oldest range first. During each
+   * range, the tip of this node stayed the same. It is possible that other nodes began a later round before the last
+   * slot of the range. This node did not know the order of forgers of that round.
    */
   readonly oldOrders: readonly OldOrder[];
 }
@@ -77,8 +77,8 @@ interface OldOrder extends SlotRange {
 }
 
 /**
- * A branch that the node left. In the slots of the branch, the order of the delegates can differ from the order of the
- * present chain.
+ * A branch that the node left. In the slots of this branch, the order of forgers can differ from the order of forgers
+ * in the present chain.
  */
 interface LeftBranch {
   /** Time when the node left the branch; Unix time in milliseconds. */

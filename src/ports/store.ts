@@ -43,7 +43,10 @@ export interface ChainWriter extends ChainReader, StateWriter {
    *   record does not match its checksum; `GENESIS_NOT_REVERTIBLE` if the tip is the genesis block
    */
   revert(): Block;
-  /** Deletes the undo records up to this height. The caller must never revert a block at or below this height later. */
+  /**
+   * Deletes the undo records up to this height. After this call, the caller must never revert a block at or below this
+   * height.
+   */
   forgetUndo(upToHeight: number): void;
   /**
    * Stores a note of the node, such as the peer book. If `value` is undefined, the method removes the note. Notes are
@@ -66,8 +69,8 @@ export interface NoteStore {
 
 export interface ChainStore extends ChainReader, NoteStore {
   /**
-   * Runs `work` in one transaction. When this method returns, all writes of `work` are on disk, unless the store exists
-   * only in memory or was opened with `durable: false`. `work` must not be asynchronous.
+   * Runs `work` in one transaction of the store. When this method returns, all writes of `work` are on disk, unless the
+   * store exists only in memory or was opened with `durable: false`. `work` must not be asynchronous.
    *
    * @throws the error of `work`, or ProtocolError `STORE_WRITE_FAILED` or `STORE_TAKEN_OVER` if the store cannot be
    *   written. After each of these errors, the store is unchanged
@@ -94,7 +97,7 @@ export interface BackfillLimits {
   readonly pagesMax?: number;
   /**
    * If the missing index entries are not in memory, the backfill computes them from the stored blocks, in parts. A part
-   * ends with the block in which it reaches this number of transactions.
+   * ends with the block in which the part reaches this number of transactions.
    */
   readonly transactionsMax?: number;
 }
@@ -118,7 +121,7 @@ export interface DeferrableIndexes {
   /**
    * Writes the missing entries into the indexes of transactions, in steps. Each step is one short transaction of the
    * store. The caller must not append a block between two steps. If the caller stops before the last step, the next
-   * call or the next opening of the store completes the backfill.
+   * call of `backfill` or the next opening of the store completes the backfill.
    *
    * @param limits limits of the steps; the default limits bound the memory that the backfill takes
    */
@@ -127,7 +130,7 @@ export interface DeferrableIndexes {
 
 /**
  * The reading processes, which query the indexes of a store. While the indexes lag behind the chain, these processes
- * show the last state of the store with complete indexes.
+ * show the latest state of the store in which the indexes were complete.
  */
 export interface IndexUsers {
   /**

@@ -108,16 +108,16 @@ export type PeerRequest =
 export type ChainRequest = Exclude<PeerRequest, { kind: 'peers' }>;
 
 /**
- * The answer to each kind of request. The transport has checked the form of the answers, but not the JSON of blocks and
- * transactions in them.
+ * The answer to each kind of request. The transport has checked the form of each answer, except the JSON of blocks and
+ * transactions in the answer.
  */
 export interface PeerAnswers {
   readonly peers: readonly PeerInfo[];
   readonly tip: unknown;
   readonly blocksAfter: readonly unknown[];
   /**
-   * The highest block that the request names (`blockIds`) and that the peer's chain contains; undefined if the peer's
-   * chain contains none of the named blocks.
+   * The highest of the requested blocks (`blockIds`) that the peer's chain contains; undefined if the peer's chain
+   * contains none of the requested blocks.
    */
   readonly highestCommonBlock: { readonly id: string; readonly height: number } | undefined;
   readonly transactions: readonly unknown[];
@@ -142,7 +142,7 @@ export interface TransportHandlers {
   /**
    * Answers a peer's request. If this method throws, the transport sends an error to the peer. In generation 2, the
    * transport reports some failures in an ordinary answer instead (`packFailure` in `p2p/calls-gen2.ts`). If this
-   * method throws a `PeerOffence`, the asking peer also loses points.
+   * method throws a `PeerOffence`, the peer that sent the request also loses points.
    */
   answer(peerId: PeerId, request: PeerRequest): Promise<unknown>;
   message(peerId: PeerId, message: PeerMessage): void;
@@ -220,8 +220,8 @@ export interface Transport {
   /**
    * Dials a peer.
    *
-   * @throws ProtocolError `DIAL_FAILED` if the dial fails, with the close code (`code`) and the `reason`;
-   *   `PEERS_DISABLED` if the node runs without peers
+   * @throws ProtocolError `DIAL_FAILED` if the dial fails; this error contains the close code (`code`) and the
+   *   `reason`. ProtocolError `PEERS_DISABLED` if the node runs without peers
    */
   connect(address: PeerAddress): Promise<PeerId>;
   disconnect(peerId: PeerId, reason: CloseReason): void;
@@ -229,8 +229,9 @@ export interface Transport {
   /**
    * Sends a request to a peer, and resolves with the answer.
    *
-   * @throws ProtocolError `REQUEST_FAILED` with a `reason` if no request can be sent, or if the peer sends no answer in
-   *   time, refuses the request, or sends a malformed answer; `PEERS_DISABLED` if the node runs without peers
+   * @throws ProtocolError `REQUEST_FAILED` with a `reason` in four cases: the transport cannot send the request, the
+   *   peer refuses the request, the peer sends no answer in time, or the answer is malformed. ProtocolError
+   *   `PEERS_DISABLED` if the node runs without peers
    */
   request<R extends PeerRequest>(peerId: PeerId, request: R): Promise<AnswerTo<R>>;
   /**
@@ -248,7 +249,7 @@ export interface Transport {
 
 /**
  * Maximum number of ids in a request for a common block. A node of lisk-sdk 3.0.2 sends at most 202 ids. A node of
- * lisk-sdk 2.3.8 never sends this request, but accepts up to 1,000 ids from earlier releases.
+ * lisk-sdk 2.3.8 never sends this request, but accepts it from nodes of earlier releases with up to 1,000 ids.
  */
 export const COMMON_BLOCK_IDS_MAX = 1_000;
 
