@@ -14,8 +14,9 @@ export interface Announced<T> {
   isReplaced: boolean;
   /**
    * Earliest Unix time in milliseconds at which the node checks whether a connected peer is known to have the item. If
-   * no connected peer is known to have the item, the node announces the item again. `waitMs` is the time in
-   * milliseconds from the creation of the entry, or from its last check, to `againMs`.
+   * no connected peer is known to have the item, the node announces the item again. `waitMs` is the length in
+   * milliseconds of the wait that ends at `againMs`. The wait began with the last check or, before the first check,
+   * with the creation of the entry.
    */
   againMs: number;
   waitMs: number;
@@ -33,7 +34,7 @@ export class AnnouncementLog<T> {
   /**
    * Adds an entry.
    *
-   * @returns the oldest entry if the log was full and dropped it; otherwise undefined
+   * @returns the oldest entry if the log was full and therefore dropped this entry; otherwise undefined
    */
   add(entry: Announced<T>): Announced<T> | undefined {
     this.#entries.push(entry);

@@ -62,7 +62,7 @@ export interface AnnouncementOptions<T> {
   readonly targets: () => readonly PeerId[];
   /**
    * Maximum number of peers to which the node announces one item. When the node announces an item again because no
-   * connected peer is known to have it, the count begins again at 0.
+   * connected peer is known to have the item, the count begins again at 0.
    */
   readonly peersPerItemMax: number;
   /** Maximum rate of messages to one peer. */
@@ -87,7 +87,10 @@ interface PeerState {
    * connected.
    */
   lastMs: number;
-  /** For each of the three logs, the number of the entry at which the next search for items for this peer begins. */
+  /**
+   * For each of the three logs, the number of the entry at which the node continues to search for items that it must
+   * announce to this peer.
+   */
   readonly next: [firstHand: number, relayed: number, again: number];
 }
 
@@ -109,10 +112,10 @@ export class Announcements<T> {
   #timerDueMs = Infinity;
   #againTimer: Timer | undefined;
   /**
-   * Unix time in milliseconds. With this value, the node spreads its messages to all peers evenly over time. A step is
-   * the interval between two messages to one peer, divided by the number of peers. With each message, the node takes
-   * the later of two times: `#turnsMs` and the present time. The node then sets `#turnsMs` to one step after this time.
-   * The node sends the next message when `#turnsMs` is at most `AT_ONCE_MAX - 1` steps ahead of the present time.
+   * A time with which the node spreads its messages to all peers evenly; Unix time in milliseconds. A step is the
+   * interval between two messages to one peer, divided by the number of peers. When the node sends a message, it sets
+   * `#turnsMs` to one step after the old value, or to one step after the present time if the old value is in the past.
+   * The node sends the next message as soon as `#turnsMs` is at most `AT_ONCE_MAX - 1` steps ahead of the present time.
    */
   #turnsMs = 0;
   #stopped = true;
@@ -177,8 +180,8 @@ export class Announcements<T> {
   }
 
   /**
-   * Called when a connection ends. If the peer connects again, the node also announces the items that the peer had
-   * before, because the peer can have lost these items.
+   * Called when a connection ends. The method forgets which items the peer had, because the peer can have lost these
+   * items. If the peer connects again, the node therefore announces these items to the peer again.
    */
   disconnected(peerId: PeerId): void {
     this.#peers.delete(peerId);

@@ -1,7 +1,7 @@
 /**
- * Answers the requests of peers. A peer can ask for the tip, for blocks, for transactions, and for signatures of
- * members of multisignature accounts. A peer can also ask for the highest common block: the highest block that both the
- * chain of this node and the chain of the peer contain.
+ * Answers the requests of peers. A peer can ask for the tip, for blocks, for transactions, and for the signatures that
+ * members of multisignature accounts have made for pending transactions. A peer can also ask for the highest common
+ * block: the highest block that both the chain of this node and the chain of the peer contain.
  */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
@@ -25,8 +25,8 @@ export interface AnswerLimits {
   /** Maximum number of blocks in one answer. */
   readonly blocksMax: number;
   /**
-   * Maximum size of all blocks in one answer together, in bytes of JSON. If the first block is larger than this
-   * maximum, the answer contains only this block.
+   * Maximum total size of the blocks in one answer, in bytes of JSON. If the first block is larger than this maximum,
+   * the answer contains only this block.
    */
   readonly blocksBytesMax: number;
   /**

@@ -35,8 +35,8 @@ const CLOCK_DEPENDENT_REJECTIONS: ReadonlySet<BlockRejectionCode> = new Set([
   'BLOCK_TRANSACTION_INVALID',
 ]);
 /**
- * Codes of rejections that depend only on the header of the block and on the chain below the block. The node would
- * refuse any other block with the same header, too, even if this block contains other transactions.
+ * Codes of rejections that depend only on the header of the block and on the chain below the block. Two blocks with the
+ * same header therefore get the same rejection, even if they contain different transactions.
  */
 const HEADER_REJECTIONS: ReadonlySet<BlockRejectionCode> = new Set([
   'BLOCK_VERSION_INVALID',
@@ -63,8 +63,8 @@ export interface BlockGossipDependencies {
    *
    * - `imported`: the node has imported a block from a peer.
    * - `known`: a peer has sent a block whose id is in `#seenBlocks`.
-   * - `early`: the node has refused a block because its slot has not begun. It is possible that the clock of this node
-   *   or of the forger is wrong.
+   * - `early`: the node has refused a block because the slot of the block has not begun. It is possible that the clock
+   *   of this node or of the forger is wrong.
    */
   readonly noteBlockTime: (peerId: PeerId, block: Block, receivedMs: number, kind: BlockArrival['kind']) => void;
   readonly synchronizer: { readonly syncing: boolean; trigger(peerId?: PeerId, shown?: Block): void };
@@ -83,15 +83,15 @@ export class BlockGossip {
    */
   readonly #refusedHeaders = new LruMap<string, true>(SEEN_BLOCKS_MAX);
   /**
-   * Digests of the other refused blocks. Each digest covers the whole block with its transactions. If the code of a
-   * refusal is in `CLOCK_DEPENDENT_REJECTIONS`, the map does not contain the digest of the block. A header does not
-   * cover the whole block: for example, it does not cover the signatures of members in a transaction. A damaged copy
-   * can have the header of the undamaged block. After the refusal of a damaged copy, the node must still accept the
-   * undamaged block.
+   * Digests of blocks that the node refused with a code that is neither in `HEADER_REJECTIONS` nor in
+   * `CLOCK_DEPENDENT_REJECTIONS`. Each digest covers the whole block with its transactions, because a header does not
+   * cover the whole block. For example, a header does not cover the members' signatures in a multisignature
+   * transaction. A damaged copy of a block can therefore have the same header as the undamaged block. After the refusal
+   * of the damaged copy, the node must still accept the undamaged block.
    *
    * The digests in this map and in `#refusedHeaders` are computed from the JSON that the codec writes, not from the
-   * JSON that the peer sent. The codec ignores unknown members, so a peer could otherwise send one block in any number
-   * of variants.
+   * JSON that the peer sent. The codec ignores unknown JSON members. A peer could therefore send one block in any
+   * number of variants. With digests of the peer's JSON, the node would check each variant again.
    */
   readonly #refusedBlocks = new LruMap<string, true>(SEEN_BLOCKS_MAX);
   /** Digests of the headers of the blocks in `#refusedBlocks`. */
@@ -131,7 +131,8 @@ export class BlockGossip {
     const { codec } = chain.rules;
     const headerDigest = digestOf(codec.headerToJson(block));
     if (this.#refusedHeaders.has(headerDigest)) return;
-    // Encoding a large block takes time, so the digest of the whole block is computed only if it is needed.
+    // Encoding a large block takes time, so the node computes the digest of the whole block only if it needs the
+    // digest.
     const blockDigest = (): string => digestOf(codec.blockToJson(block));
     if (this.#headersOfRefused.has(headerDigest) && this.#refusedBlocks.has(blockDigest())) return;
     const outcome = await importer.import(block);

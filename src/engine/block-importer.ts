@@ -65,9 +65,9 @@ export class BlockImporter {
   /**
    * Compares a block from a peer with the tip. If the block follows the tip, the method validates the block and appends
    * it to the chain. If the block wins a tie-break against the tip, the method validates the block and replaces the tip
-   * with it. A final tip is never replaced. If the rules refuse the block, the promise resolves with an outcome of the
-   * kind `refused`. The promise rejects only if the import fails for another reason, such as a failed write to the
-   * store.
+   * with the block. A final tip is never replaced. If the rules refuse the block, the promise resolves with an outcome
+   * of the kind `refused`. The promise rejects only if the import fails for another reason, such as a failed write to
+   * the store.
    */
   import(block: Block): Promise<ImportOutcome> {
     const receivedAtS = this.#chain.nowS();
@@ -114,10 +114,10 @@ export class BlockImporter {
    * Applies fork choice to a block.
    *
    * @returns `fits`, or the outcome of the import if the block can neither extend nor replace the tip
-   * @throws BlockRejected if the header, signature or payload hash of the block is wrong, or if the slot of the block
-   *   has not begun. The method checks the slot only if fork choice returns `betterChain`. The method makes the other
-   *   checks if fork choice returns `doubleForging` or `betterChain`. If fork choice returns `betterChain` and the
-   *   generator of the block is not a registered delegate, the method makes no check
+   * @throws BlockRejected if a check of the block fails. If fork choice returns `doubleForging`, the method checks the
+   *   header, signature and payload hash of the block. If fork choice returns `betterChain` and the generator of the
+   *   block is a registered delegate, the method makes the same checks, and checks that the slot of the block has
+   *   begun. In all other cases, the method makes no check
    */
   #applyForkChoice(block: Block, receivedAtS: number): Decision {
     const { rules, verify, state, tip, finalizedHeight } = this.#chain;

@@ -8,7 +8,8 @@ import type { PeerId, Transport } from '../ports/transport.ts';
 
 /**
  * Maximum number of peers whose token bucket the node remembers. The number is larger than the number of connections
- * that the transport allows. The node therefore still remembers the bucket of a peer that reconnects soon.
+ * that the transport allows. The node therefore still remembers the bucket of a peer that reconnects soon, and sends
+ * the peer no more blocks than the rate allows.
  */
 const PEERS_MAX = 20_000;
 
@@ -26,8 +27,8 @@ export class BlockSender {
 
   /**
    * Sends the JSON of a block to each peer whose rate limit allows a further block. A peer usually reaches its limit
-   * only if several rival blocks arrive within one slot, or if a devnet forges many blocks on request. This node then
-   * does not send the block to the peer. The peer gets the block from other nodes.
+   * only if several rival blocks arrive within one slot, or if a devnet forges many blocks on request. While the limit
+   * of a peer is reached, this node sends no block to the peer. The peer gets these blocks from other nodes.
    */
   send(block: unknown, peerIds: readonly PeerId[]): void {
     const nowMs = this.#clock.nowMs();

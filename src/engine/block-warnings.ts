@@ -14,9 +14,10 @@ import type { LogFields, Observer } from '../ports/observer.ts';
 const PERIOD_MS = 60_000;
 const LINES_MAX = 3;
 /**
- * If a block is at most this number of slots away from the current slot, the slot history records its refusal, even if
- * there are already `LINES_MAX` warnings. Nearly all blocks of honest peers arrive within this number of slots. The
- * limit prevents peers from filling the slot history with slots that they choose.
+ * If a refused block is at most this number of slots away from the current slot, the slot history records the refusal.
+ * The slot history does so even if the node has already logged `LINES_MAX` warnings in this period. Nearly all blocks
+ * of honest peers arrive within this number of slots. The limit `NEAR_SLOTS` prevents peers from filling the slot
+ * history with slots that they choose.
  */
 const NEAR_SLOTS = 5;
 /** Maximum number of entries in `BlockWarnings.#logged`. */
@@ -27,17 +28,20 @@ interface Period {
   /** Number of warnings in this period. */
   lines: number;
   /**
-   * Number of blocks since the last warning for which the node logged no warning. The number can include blocks of
-   * earlier periods.
+   * Number of blocks that arrived after the last warning, and for which the node logged no warning. The number can
+   * include blocks of earlier periods.
    */
   notLogged: number;
 }
 
-/** The fields of a line. The slot history records the lines that have the field `slot`. */
+/** The content of a warning. The slot history records each log line whose `fields` contain `slot`. */
 export interface BlockWarning {
   readonly code: string;
   readonly message: string;
-  /** Slot of the block. There is at most one line for each code, slot and value of `isOfDelegate`. */
+  /**
+   * Slot of the block. The node logs at most one line for each combination of a code, a slot and a value of
+   * `isOfDelegate`.
+   */
   readonly slot: number;
   readonly currentSlot: number;
   /** True if a registered delegate has signed the block. */
@@ -61,9 +65,9 @@ export class BlockWarnings {
   }
 
   /**
-   * Logs a warning, or counts it for the next warning of its kind. If the limit of warnings is reached, but the block
-   * is near the current slot, the method logs the line at the level `debug`. The slot history records such a line, but
-   * the diagnostics do not contain it.
+   * Logs a warning, or only counts the block. The next warning of the same kind states this count. If the limit of
+   * warnings is reached, but the block is near the current slot, the method logs the line at the level `debug`. The
+   * slot history records such a line, but the diagnostics do not contain it.
    */
   warn({ code, message, slot, currentSlot, isOfDelegate, fields }: BlockWarning): void {
     const kind = `${code} ${isOfDelegate}`;

@@ -1,4 +1,4 @@
-/** Computes the broadhash of a stored chain: a hash over the ids of its highest five blocks. */
+/** Computes the broadhash of a stored chain: a hash over the ids of the highest five blocks of the chain. */
 
 import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
 import type { ChainParams } from '../protocol/params.ts';

@@ -28,9 +28,9 @@ import { SerialQueue } from './serial-queue.ts';
 const BLOCKS_PER_TRANSACTION = 34;
 /**
  * Default maximum number of blocks in one commit of `append` while the indexes of transactions lag behind the chain.
- * Other processes then answer the HTTP requests, so it is acceptable that a commit delays other work of the node by
- * 0.2 to 0.3 seconds. In a larger commit, more blocks change the same page of the database before the page is written.
- * The store therefore writes fewer pages.
+ * During such a lag, other processes answer the HTTP requests. It is therefore acceptable that a commit delays other
+ * work of the node by 0.2 to 0.3 seconds. In a larger commit, more blocks change the same page of the database before
+ * the page is written. The store therefore writes fewer pages.
  */
 const BLOCKS_PER_LAGGING_TRANSACTION = 136;
 
@@ -249,7 +249,7 @@ export class Chain {
     return this.#deferral?.isBackfilling === true;
   }
 
-  /** Stops the timer that checks how far the indexes lag. Call when the node stops. */
+  /** Stops the timer that checks how far the indexes lag. Call this method when the node stops. */
   stop(): void {
     this.#deferral?.stop();
   }
@@ -282,8 +282,8 @@ export class Chain {
    *   branch, the tip is then the last block of this branch. Otherwise, the chain is unchanged. The method also throws
    *   the other errors of `commit`, and the errors of `completeIndexes`
    * @throws ProtocolError `SWITCH_BELOW_FINALITY` if a block to revert is final; `SWITCH_NOT_BETTER` if fork choice
-   *   does not prefer the branch; `TIP_MOVED` if the branch does not follow our block at `commonHeight`. The chain is
-   *   then unchanged
+   *   does not prefer the branch; `TIP_MOVED` if the branch does not follow our block at `commonHeight`. After each of
+   *   these errors, the chain is unchanged
    */
   switchTo(commonHeight: number, branch: readonly Block[]): Promise<void> {
     return this.runExclusive(async () => {
@@ -317,7 +317,10 @@ export class Chain {
     }
   }
 
-  /** Returns whether fork choice would prefer a block to our tip if the block arrived now; false for undefined. */
+  /**
+   * Returns true if fork choice would prefer `branchTip` to our tip if `branchTip` arrived now. Returns false if
+   * `branchTip` is undefined.
+   */
   prefers(branchTip: BlockHeader | undefined): boolean {
     const status = branchTip && this.rules.forkStatus(this.tip, { header: branchTip, receivedAtS: this.nowS() });
     return status === 'betterChain' || status === 'extends' || status === 'tieBreak';

@@ -94,9 +94,9 @@ export class ChangeLogger {
   }
 
   /**
-   * Logs the slots during which the old tip was the tip, if the order of the delegates is uncertain in the last of
-   * these slots. The order is uncertain if it is possible that other nodes had begun a round whose delegate order this
-   * node did not know.
+   * If the order of the delegates was uncertain in the last slot of the old tip, logs all slots during which the old
+   * tip was the tip. The order is uncertain if it is possible that other nodes had begun a round whose delegate order
+   * this node did not know.
    */
   #logOldOrder(oldTip: BlockHeader | undefined): void {
     const { params, observer } = this.#dependencies;

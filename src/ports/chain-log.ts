@@ -7,9 +7,9 @@ import type { Block } from '../protocol/types.ts';
 
 export interface ChainRecord {
   /**
-   * Number of the record. The first record of a store has number 1, and each later record has the next number, also
-   * after a restart. There is one exception: if a tool has changed the chain without writing to the log, the log skips
-   * one number when it is next opened. From then on, the log does not return the earlier records.
+   * Number of the record. The first record of a store has number 1, and each later record has the next number. A
+   * restart of the node does not change this. In one case, the log skips a number: when the log is opened after a tool
+   * has changed the chain without writing to the log. From then on, the log does not return the earlier records.
    */
   readonly sequence: number;
   readonly kind: 'applied' | 'reverted';

@@ -1,6 +1,6 @@
 /**
- * Defines interfaces for time and random numbers. Tests and simulations control time and random numbers by their own
- * implementations.
+ * Defines interfaces for time and random numbers. Tests and simulations have their own implementations of these
+ * interfaces, and so control time and random numbers.
  */
 
 export interface Clock {
@@ -15,9 +15,9 @@ export interface Timer {
 }
 
 /**
- * Clocks of the machine and of the process. Nobody can set these clocks, but users can set the system clock. Over the
- * same time, `bootMs` and the system clock must advance by the same amount. If the amounts differ, somebody has set the
- * system clock.
+ * Clocks of the machine and of the process. Nobody can set these clocks. The system clock is a different clock, which
+ * users can set. If nobody sets the system clock, it advances by the same amount as `bootMs`. A difference therefore
+ * shows that somebody has set the system clock.
  */
 export interface ProcessTimes {
   /**

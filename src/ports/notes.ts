@@ -1,4 +1,6 @@
-/** Notes are small records that modules of the node store beside the chain. Notes are never consensus state. */
+/**
+ * Notes are small records that modules of the node write to the store of the chain. Notes are never consensus state.
+ */
 
 /**
  * Describes the content of each note. The key of each entry is the name of a note. If a key ends with a slash, the key

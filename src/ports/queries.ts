@@ -13,11 +13,10 @@ export interface PageRequest {
   /** Number of items to skip; at least 0. */
   readonly offset: number;
   /**
-   * The page begins after this position of the list. If `after` is absent, the page begins at `offset`. The position
-   * stays valid even if its item has left the list since the cursor was made. A client can read page after page with
-   * the cursor `next` of each page. If the client does so, each item that stays in the list with the same sort value is
-   * on exactly one page. A cursor of another list causes a ProtocolError `CURSOR_INVALID`, or selects an arbitrary
-   * position.
+   * The page begins after this position of the list. If `after` is absent, the page begins at `offset`. The cursor
+   * stays valid even if the item at its position has left the list. A client can read page after page with the cursor
+   * `next` of each page. If the client does so, each item that stays in the list with the same sort value is on exactly
+   * one page. A cursor of another list causes a ProtocolError `CURSOR_INVALID`, or selects an arbitrary position.
    */
   readonly after?: Cursor;
 }

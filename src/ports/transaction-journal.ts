@@ -1,10 +1,10 @@
 /**
- * Defines the transaction journal. The journal receives each transaction that this node accepts from a client. The
- * journal also receives a transaction that a peer sent, if a client of this node sends a member's signature of the
- * transaction. If the journal is a file, a transaction is on disk before the client gets its answer. A transaction
- * stays in the journal until its block is final or at least one round below the tip, or until the transaction expires
- * or becomes invalid. If the journal is full, the node makes room by removing confirmed transactions, in the order in
- * which the node found them in blocks.
+ * Defines the transaction journal. The journal receives each transaction that this node accepts from a client. If a
+ * client sends a member's signature for a transaction that came from a peer, the journal also receives this
+ * transaction. If the journal is a file, a transaction is on disk before the node answers the client. A transaction in
+ * a block stays in the journal until the block is final, or at least one round below the tip. A transaction without a
+ * block stays in the journal until the transaction expires or becomes invalid. If the journal is full, the node makes
+ * room by removing confirmed transactions, in the order in which the node found them in blocks.
  */
 
 import type { JsonObject, MemberSignature, TransactionId } from '../protocol/types.ts';
@@ -17,8 +17,8 @@ export interface JournaledTransaction {
   /** Unix time in milliseconds at which the transaction arrived in the pool. */
   readonly receivedAtMs: number;
   /**
-   * True if the transaction needs members' signatures. A transaction that needs members' signatures can wait longer in
-   * the pool than other transactions.
+   * True if the transaction needs signatures from members of a multisignature account. Such a transaction can wait in
+   * the pool for a longer time than other transactions.
    */
   readonly isOfGroup: boolean;
   /** Members' signatures that arrived after this entry was created. */
