@@ -53,10 +53,11 @@ export function finalizedHeightOf(store: ChainStore, rules: Rules): number {
 /**
  * Commits a batch in one transaction of the store.
  *
- * @param onBlock called for each block that is reverted or applied. The batch can have thousands of blocks
+ * @param onBlock called for each block that is reverted or applied. The caller can show progress in this function,
+ *   because a batch can have thousands of blocks
  * @returns the reverted blocks, highest first
  * @throws BranchRejected for the first block that the rules refuse, or an error of `ChainStore.transact` or
- *   `ChainWriter.revert`; the chain is then unchanged
+ *   `ChainWriter.revert`. After each of these errors, the chain is unchanged
  */
 export function commitBlocks(
   store: ChainStore,
@@ -108,7 +109,7 @@ function appendAll(
 }
 
 /**
- * Returns the highest height of a block whose undo record the node no longer needs. The node never reverts final
+ * Returns the height of the highest block whose undo record the node no longer needs. The node never reverts final
  * blocks. If no block is final, the node keeps the undo records of the newest `UNDO_BLOCKS_WITHOUT_FINALITY` blocks.
  */
 function undoFloorAfter(writer: ChainWriter, rules: Rules): number {

@@ -1,9 +1,9 @@
 /**
- * Stores the latest diagnostics of the node, for queries. A diagnostic records an event that an operator perhaps wants
- * explained, and the reason for the event. Examples are a refused block, a dropped peer, a reorg, a missed slot of the
- * node's delegates, and an accepted transaction that the node dropped. Each module (`Observer.module`) logs its
- * refusals and faults. This class takes the diagnostics from the log, so a module does not have to report an event to
- * this class, too.
+ * Stores the latest diagnostics of the node, for queries. A diagnostic explains an event to the operator: what
+ * happened, and why. Such events are, for example, a refused block, a dropped peer, a reorg, a missed slot of the
+ * node's delegates, or an accepted transaction that the node dropped. Each module (`Observer.module`) logs its refusals
+ * and faults. This class takes the diagnostics from the log, so a module does not have to report the same event to this
+ * class.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -12,8 +12,9 @@ import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
 
 /**
  * Maximum number of stored diagnostics of one module. Each module has a separate limit, so a thousand diagnostics about
- * peers do not displace the reason for a missed slot. Within a module, a new diagnostic displaces the oldest one of the
- * most frequent code, because peers can cause any number of diagnostics with some codes.
+ * peers do not displace the reason for a missed slot. If a module has more diagnostics, the class removes the module's
+ * oldest diagnostic with the most frequent code. The reason is that peers can cause any number of diagnostics with some
+ * codes.
  */
 export const ENTRIES_PER_MODULE_MAX = 200;
 /**
@@ -48,7 +49,7 @@ export class Diagnostics {
 
   /**
    * Returns an observer that passes all calls on to `observer`. If a log line is a diagnostic (`RELEVANT`), the
-   * returned observer also stores it in this object.
+   * returned observer also stores the line in this object.
    */
   listenIn(observer: Observer): Observer {
     return this.#listenIn(observer, undefined);

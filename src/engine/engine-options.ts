@@ -24,9 +24,9 @@ export interface EngineOptions {
   /** Platform and kernel release that the node sends to its peers. */
   readonly os: string;
   /**
-   * If the block of the previous slot is late, a delegate of this node waits for that block before it forges. The wait
-   * ends when that block arrives. If that block does not arrive, the wait ends this number of milliseconds after the
-   * start of the delegate's slot. The number is less than the block time.
+   * If the block of the previous slot is late, a delegate of this node waits for that block before the delegate forges.
+   * The wait ends when that block arrives. If that block does not arrive, the wait ends this number of milliseconds
+   * after the start of the delegate's slot. The number is less than the block time.
    */
   readonly waitThresholdMs: number;
   /**
@@ -36,8 +36,9 @@ export interface EngineOptions {
   readonly broadcastIntervalMs: number;
   readonly transactionsPerQueueMax: number;
   /**
-   * If true, a delegate signs a header whenever the signing journal of this node's data folder allows the header. The
-   * node then ignores signatures that the delegate made on other nodes.
+   * If true, a delegate signs a header whenever the signing journal of this node's data folder allows the header. In
+   * this case, the node ignores signatures that the delegate made on other nodes. The delegate can then sign two
+   * headers that contradict each other (double forging).
    */
   readonly riskDoubleForging: boolean;
   /**

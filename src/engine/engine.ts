@@ -291,16 +291,17 @@ export class Engine {
 
   /**
    * Calls the listener when a peer's transaction first passes verification, and when `TransactionPool.announce`
-   * announces a client's transaction. A transaction that lacks only signatures of members of a multisignature account
-   * counts as verified.
+   * announces a client's transaction. A transaction of a multisignature account also counts as verified if it lacks
+   * only members' signatures.
    */
   listenToTransactions(listener: (transaction: Transaction) => void): void {
     this.#transactionListeners.push(listener);
   }
 
   /**
-   * Calls the listener after a signature of a member of a multisignature account has arrived, if the transaction of the
-   * signature then has enough members' signatures. Each further signature of a member causes another call.
+   * Calls the listener when a member's signature completes a multisignature transaction: with this signature, the
+   * transaction has enough members' signatures. If further members' signatures for the same transaction arrive, each of
+   * them causes another call.
    */
   listenToCompleted(listener: (transaction: Transaction) => void): void {
     this.#completionListeners.push(listener);
@@ -312,7 +313,10 @@ export class Engine {
     for (const listener of this.#completionListeners) listener(transaction);
   }
 
-  /** Connects to the network and follows its chain. Delegates enabled on this node then forge in their slots. */
+  /**
+   * Connects to the network and follows the network's chain. From then on, each delegate whose forging is enabled on
+   * this node forges in its slots.
+   */
   async start(ports: ListeningPorts): Promise<void> {
     this.#readiness.started();
     let poolFetches = 0;
@@ -372,8 +376,8 @@ export class Engine {
   }
 
   /**
-   * Starts the timer of the pool's steps. A step fills the queue `ready`, and verifies the transactions that the pool
-   * did not verify on arrival.
+   * Starts the timer that runs the steps of the pool. A step fills the pool's queue `ready`, and verifies the
+   * transactions that the pool did not verify on arrival.
    */
   #armPool(): void {
     this.#poolTimer = this.#dependencies.clock.after(this.#options.broadcastIntervalMs, () => {

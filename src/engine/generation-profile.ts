@@ -23,8 +23,8 @@ export interface GenerationProfile {
   /** Maximum number of blocks in one answer to a peer. */
   readonly blocksPerAnswerMax: number;
   /**
-   * Maximum size of all blocks in one answer to a peer together, in bytes of JSON. If the first block alone is larger
-   * than this maximum, the answer has only this block.
+   * Maximum total size of the blocks in one answer to a peer, in bytes of JSON. If the first block alone is larger than
+   * this maximum, the answer has only this block.
    */
   readonly blocksAnswerBytesMax: number;
   /**

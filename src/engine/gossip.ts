@@ -1,6 +1,6 @@
 /**
- * Sends and receives gossip: transaction ids, transactions, and signatures of members of multisignature accounts.
- * `block-gossip.ts` handles blocks.
+ * Sends and receives gossip: transaction ids, transactions, and the signatures that members of multisignature accounts
+ * make. `block-gossip.ts` handles blocks.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -19,8 +19,8 @@ import type { Payer } from './pool/verification-budget.ts';
 import { type TakenTransactions, TransactionFetcher } from './transaction-fetcher.ts';
 
 /**
- * Time in milliseconds for which the node ignores a peer's signatures for multisignature accounts after the peer sent a
- * false signature. The default limits allow connections to 120 peers. Each of these peers can cause one check of a
+ * After a peer has sent a false member's signature, the node ignores all members' signatures from this peer for this
+ * time in milliseconds. The default limits allow connections to 120 peers. Each of these peers can cause one check of a
  * false signature per minute, so all of them together can cause two checks per second. Peers that connect again from
  * other ports can cause more checks.
  */
@@ -59,8 +59,8 @@ export interface GossipDependencies extends BlockGossipDependencies {
   /** Returns the payer to whose verification budgets the node charges the transactions and signatures of a peer. */
   readonly payerOf: (peerId: PeerId) => Payer;
   /**
-   * Disconnects a peer if `VerificationBudget.isWasteful` is true for its address: too many useless signatures came
-   * from this address. Peers that the operator named stay connected.
+   * Disconnects a peer if `VerificationBudget.isWasteful` is true for the peer's IP address, because too many useless
+   * signatures came from this address. Peers that the operator named stay connected.
    */
   readonly cutWasteful: (peerId: PeerId) => void;
 }
@@ -76,8 +76,7 @@ export class Gossip {
   readonly #blocks: BlockGossip;
   readonly #pendingByPeer = new Map<PeerId, number>();
   /**
-   * For each peer, the Unix time in milliseconds until which the node ignores the peer's signatures for multisignature
-   * accounts.
+   * For each peer, the Unix time in milliseconds until which the node ignores members' signatures from this peer.
    */
   readonly #unreadUntilMs = new LruMap<PeerId, number>(FALSE_SIGNERS_MAX);
   #stopped = true;
@@ -140,7 +139,10 @@ export class Gossip {
     this.#fetcher.disconnected(peerId);
   }
 
-  /** Announces a transaction after its first verification on this node, or after a revert of its block. */
+  /**
+   * Announces a transaction. Called after the first verification of the transaction on this node, and after the block
+   * of the transaction was reverted.
+   */
   announceTransaction(id: TransactionId): void {
     this.#transactions.add(id);
   }
@@ -190,8 +192,8 @@ export class Gossip {
   }
 
   /**
-   * Asks a peer for the transactions of its pool. The engine calls this method for the first peers that connect after a
-   * start.
+   * Asks a peer for the transactions of its pool. The engine calls this method for the first peers that connect after
+   * the start of the node.
    */
   fetchPool(peerId: PeerId): Promise<void> {
     return this.#fetcher.pool(peerId);
@@ -226,8 +228,8 @@ export class Gossip {
    *
    * @returns `examined` has the ids of the transactions that the pool examined (`ReceiveReport.examined`). It omits the
    *   transactions after an invalid transaction (`isCutShort`), and the transactions that exceed the peer's
-   *   verification budget. It includes transactions that the pool refused because the pool was full. While the pool is
-   *   full, it would also refuse these transactions from other peers.
+   *   verification budget. It includes transactions that the pool refused because the pool was full. A full pool would
+   *   refuse these transactions from every other peer, too.
    */
   async #takeTransactions(peerId: PeerId, transactions: readonly unknown[]): Promise<TakenTransactions> {
     const { clock, pool, penalise, payerOf, cutWasteful } = this.#dependencies;
@@ -255,11 +257,11 @@ export class Gossip {
   /**
    * Handles the members' signatures in a message of a peer. Adds each signature to the pending transaction that the
    * signature names. Leaves out the remaining signatures in two cases: when the verification budget of the peer is used
-   * up, and after a false signature. Honest peers verify a signature before they pass it on. An attacker makes a false
-   * signature without work, but this node needs time to check it. After a false signature, the node therefore ignores
-   * the sender's signatures for `FALSE_SIGNATURE_PAUSE_MS`. The sender gets no penalty, because two transactions can
-   * have the same id. It is possible that an honest sender has the other transaction, for which the signature is
-   * correct (`peers/penalties.ts`).
+   * up, and after a false signature. Honest peers verify a signature before they pass it on. An attacker can make a
+   * false signature without work, but this node needs time to check a signature. After a false signature, the node
+   * therefore ignores the sender's signatures for `FALSE_SIGNATURE_PAUSE_MS`. The sender gets no penalty, because two
+   * transactions can have the same id. It is possible that an honest sender has the other transaction, for which the
+   * signature is correct (`peers/penalties.ts`).
    */
   #takeSignatures(peerId: PeerId, signatures: readonly MemberSignature[]): void {
     const { pool, clock, observer, payerOf } = this.#dependencies;

@@ -24,9 +24,9 @@ export const FAR_BEHIND_SLOTS = 1000;
  */
 export const LAG_MAX = 50_000;
 /**
- * Maximum time in milliseconds for which indexing stays deferred. A timer checks every `CHECK_INTERVAL_MS` whether this
- * maximum is exceeded; if it is, a backfill starts. The state that the reading processes show is therefore never much
- * older than `LAG_MS_MAX` plus the time of a backfill.
+ * Maximum time in milliseconds for which indexing stays deferred. A timer checks this maximum every
+ * `CHECK_INTERVAL_MS`. If indexing has been deferred for a longer time, a backfill starts. The state that the reading
+ * processes show is therefore never much older than `LAG_MS_MAX` plus the time of a backfill.
  */
 const LAG_MS_MAX = 5_000;
 /**
@@ -66,8 +66,8 @@ export class IndexDeferral {
   }
 
   /**
-   * Call before blocks far behind the network are appended. If `IndexUsers.canWait` returns true, indexing is deferred
-   * from now on.
+   * Call this method before the chain appends blocks that are far behind the network. If `IndexUsers.canWait` returns
+   * true, the method begins to defer indexing.
    */
   begin(): void {
     const { indexes, users, clock } = this.#dependencies;
@@ -78,9 +78,9 @@ export class IndexDeferral {
   }
 
   /**
-   * Call before the first commit of downloaded blocks, and after each commit. Calls `end` in each of these cases: the
-   * lag exceeds `LAG_MAX`, indexing has been deferred for longer than `LAG_MS_MAX`, a starting reading process waits
-   * for complete indexes, or the last backfill failed.
+   * Call this method before the first commit of downloaded blocks, and after each commit. It calls `end` in each of
+   * these cases: the lag exceeds `LAG_MAX`, indexing has been deferred for longer than `LAG_MS_MAX`, a starting reading
+   * process waits for complete indexes, or the last backfill failed.
    *
    * @throws ProtocolError from `end`
    */
@@ -92,7 +92,8 @@ export class IndexDeferral {
    * Backfills the indexes, and ends the deferral. Does nothing if indexing is not deferred.
    *
    * @throws ProtocolError `STORE_WRITE_FAILED`, `STORE_TAKEN_OVER`, `STORE_UNREADABLE` or `STORE_BACKFILL_FAILED`.
-   *   Indexing then stays deferred. While the disk is writable, a timer calls `end` again every second
+   *   After each of these errors, indexing stays deferred. While the disk is writable, a timer then calls `end` every
+   *   second
    */
   async end(): Promise<void> {
     if (this.#sinceMs === undefined) return;

@@ -1,6 +1,6 @@
 /**
  * Shows the state of the network as the connected peers report it: the share of peers with our tip, and the tips of the
- * peers. By default, a node of generation 2 does not forge while too few peers have its tip.
+ * peers. By default, a node of generation 2 does not forge while too few peers have the same tip as the node.
  */
 
 import type { ChainParams } from '../protocol/params.ts';
@@ -52,8 +52,8 @@ export class NetworkView {
    * chain up to this tip. The entries of all other peers stay unchanged: they have the announced broadhash, or no
    * broadhash.
    *
-   * The method computes no broadhash for a peer that is not connected. The reason is that strangers can fill the book
-   * with peers and with ids of blocks, and each broadhash costs several reads of the store.
+   * The method computes no broadhash for a peer that is not connected. The reason is that strangers can fill the peer
+   * book with peers and block ids, and the node must read the store several times to compute a broadhash.
    */
   withBroadhashes(peers: readonly PeerEntry[]): readonly PeerEntry[] {
     const computed = new Map<BlockId, string | undefined>();
@@ -82,10 +82,10 @@ export class NetworkView {
   /**
    * Returns a sentence for operators if the consensus is too low to forge; undefined if the consensus is high enough.
    *
-   * An attacker can dial us from many ports and claim another tip. The consensus is therefore high enough if it reaches
-   * `percentMin` among the peers that we dialled or that the operator named. The reference (lisk-sdk) counts only the
-   * peers that it dialled. A node without dialled peers can only rely on the peers that dialled it. The consensus is
-   * therefore also high enough if it reaches `percentMin` among all peers.
+   * The consensus is high enough if it reaches `percentMin` in one of two groups of peers. The first group has the
+   * peers that we dialled or that the operator named. This group counts because an attacker can dial us from many ports
+   * and claim another tip. The reference (lisk-sdk) counts only the peers that it dialled. The second group has all
+   * peers. This group counts because a node without dialled peers can only rely on the peers that dialled it.
    *
    * @param percentMin required percentage of peers with our tip; 0 for no requirement
    */
@@ -110,7 +110,7 @@ export class NetworkView {
 
   /**
    * Returns the tips that peers announced, as evidence about the tip of the network. A peer counts if it connected at
-   * `sinceMs` or later, announced a height, and `speaks` (`peers/consensus.ts`) returns true for it. If this node
+   * `sinceMs` or later, announced a height, and `speaks` (`peers/consensus.ts`) returns true for the peer. If this node
    * dialled any of the counted peers, or if the operator named any of them, the result has only the tips of the dialled
    * or named peers. If this node dialled none of the counted peers and the operator named none of them, the result has
    * the tips of all counted peers.

@@ -16,8 +16,8 @@ const CHECKS_AT_ONCE_MAX = 200;
 
 /**
  * Runs the searches until all of them have ended. The results of the checks are then in the signature cache. A
- * transaction has at most 15 signatures of members, and a search takes at most a few steps for each signature. The
- * number of steps is therefore limited.
+ * multisignature transaction has at most 15 members' signatures, and a search takes at most a few steps for each
+ * signature. The number of steps is therefore limited.
  */
 export async function answerSearches(
   searches: readonly SignatureSearch[],

@@ -59,8 +59,8 @@ export class SlotHistory {
   }
 
   /**
-   * Returns an observer that passes all calls on to `observer`. For the modules `chain` and `forge`, the returned
-   * observer also stores their events in this history.
+   * Returns an observer that passes all calls on to `observer`. The returned observer also stores the events of the
+   * modules `chain` and `forge` in this history.
    */
   listenIn(observer: Observer, module?: string): Observer {
     return {

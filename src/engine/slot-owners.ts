@@ -53,8 +53,9 @@ export class SlotOwners {
 
   /**
    * Returns the owner of a slot. The result is undefined if the store is empty, or if the slot has no owner (see
-   * `ownerOfSlot`). For a slot without a block, the result can also be undefined in two cases: if the store has deleted
-   * the delegate list of the round, and if this list disagrees with the blocks of the round.
+   * `ownerOfSlot`). For a slot without a block, the result is also undefined if the owner is unknown. The owner is
+   * unknown if the store has deleted the delegate list of the round, or if this list disagrees with the blocks of the
+   * round.
    */
   of(slot: number): SlotOwner | undefined {
     const { params } = this.#rules;
@@ -92,10 +93,10 @@ export class SlotOwners {
 
   /**
    * Finds the owners of the slots of a round. The blocks of the round show the owners of the slots that have blocks.
-   * The delegate list in the store gives the owners of all slots (`Rules.forgers`). The method uses the list only if
-   * the store still has it and the list agrees with the blocks. The list can disagree with the blocks in the rounds
-   * that the network's exception `ignoreDelegateListCacheForRounds` (in `exceptions.json`) names. In these rounds, the
-   * order of the blocks can differ from the list.
+   * The delegate list in the store gives the owners of all slots (`Rules.forgers`). The method uses the delegate list
+   * only if the store still has the list, and the list agrees with the blocks. The list can disagree with the blocks in
+   * the rounds that the network's exception `ignoreDelegateListCacheForRounds` (in `exceptions.json`) names. In these
+   * rounds, the order of the blocks can differ from the list.
    */
   #ownersOf(round: number): ReadonlyMap<number, PublicKey> {
     const rules = this.#rules;

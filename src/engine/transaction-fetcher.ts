@@ -1,12 +1,12 @@
 /**
  * Asks peers for the transactions that they announced. The node asks each peer at a limited rate (`ports/rates.ts`). If
  * several peers announce a transaction, the node first asks only one of them. If the pool refuses the transaction, the
- * node asks another peer, because a dishonest peer can send a damaged copy with the same id. For example, the
- * signatures of members of a multisignature account can be false in such a copy. Honest peers can also have a
- * transaction that the pool refuses. If the node did not pause, these peers would send the transaction again and again.
- * After `REFUSALS_MAX` refusals of a transaction, the node therefore waits for a minute before it asks any peer for the
- * transaction again. If the content of a transaction in an answer has an id that the node did not request, the
- * transaction counts as missing.
+ * node asks another peer, because a dishonest peer can send a damaged copy with the same id. For example, such a copy
+ * can contain false members' signatures of a multisignature account. Honest peers can also have a transaction that the
+ * pool refuses. If the node did not pause, these peers would send the transaction again and again. After `REFUSALS_MAX`
+ * refusals of a transaction, the node therefore waits for a minute before it asks any peer for the transaction again.
+ * The node computes the id of each transaction in an answer from the content of the transaction. If an answer has no
+ * transaction with a requested id, the requested transaction counts as missing.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -41,9 +41,9 @@ const FIRST_ASKED_ALONE_MS = 2_000;
 const ASKED_FORGOTTEN_MS = 60_000;
 /**
  * After this number of refusals of one transaction, the node asks no peer for the transaction during
- * `REFUSED_PAUSE_MS`. Until then, the node asks another peer after each refusal. Every `REFUSALS_MAX` further refusals
- * cause another pause. If a single refusal caused a pause, an attacker could hide a good transaction behind a damaged
- * copy with the same id.
+ * `REFUSED_PAUSE_MS`. Before this number is reached, the node asks another peer after each refusal. Every
+ * `REFUSALS_MAX` further refusals cause another pause. If a single refusal caused a pause, an attacker could hide a
+ * good transaction behind a damaged copy with the same id.
  */
 export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
@@ -73,13 +73,13 @@ export const REMEMBERED_BYTES_MAX = ASKED_MAX * 100 + REFUSED_MAX * 500;
 /** Result of passing the transactions in an answer of a peer to the pool. */
 export interface TakenTransactions {
   /**
-   * Ids of the transactions that the pool accepted or refused. Transactions that the pool has not examined are missing,
-   * for example because the verification budget of the peer is used up. Each id is the id of the content that the peer
-   * sent. The list must not contain an id that the peer only states: with such ids, peers could cause refusals of any
-   * transaction.
+   * Ids of the transactions that the pool accepted or refused. The list does not contain transactions that the pool has
+   * not examined, for example because the verification budget of the peer is used up. Each id in the list is computed
+   * from the content that the peer sent. The list must not contain an id that the peer only states. With such ids, a
+   * peer could make the node record refusals of any transaction.
    */
   readonly examined: readonly TransactionId[];
-  /** True if the pool stopped reading the answer at a transaction with a fault of the sender. */
+  /** True if the pool stopped reading the answer at a transaction with a fault for which the peer is responsible. */
   readonly isCutShort: boolean;
 }
 
@@ -115,7 +115,7 @@ interface Announcer {
   /**
    * Largest number of ids that the peer announced in one message, but at most `ITEMS_PER_MESSAGE_MAX`. One request to
    * the peer has at most this number of ids. Each node of lisk-sdk has a maximum number of ids in its announcements,
-   * and bans a peer that asks it for more ids in one request.
+   * and bans a peer that asks for more ids than this maximum in one request.
    */
   largest: number;
   /**
@@ -137,8 +137,8 @@ export class TransactionFetcher {
   readonly #announcers = new Map<PeerId, Announcer>();
   readonly #buckets = new LruMap<PeerId, TokenBucket>(PEERS_MAX);
   /**
-   * For each id, the Unix time in milliseconds at which the node first asked a peer for it. The entries are in the
-   * order of these times.
+   * For each transaction id, the Unix time in milliseconds at which the node first asked a peer for the transaction.
+   * The entries are in the order of these times.
    */
   readonly #firstAskedMs = new Map<TransactionId, number>();
   /** Transactions that peers sent and this node refused. */
@@ -224,8 +224,8 @@ export class TransactionFetcher {
       for (const id of ids) if (given.has(id)) this.#given(peerId, id);
       // The pool has not examined the transactions after the faulty transaction, so the node asks for them again. The
       // node also asks again for the faulty transaction if the pool could not read it, for example because its type is
-      // unknown. The node then does not know which of the requested ids this transaction has, so it cannot record a
-      // refusal of the id.
+      // unknown. In this case, the node does not know which of the requested ids the faulty transaction has, so the
+      // node cannot record a refusal of the id.
       if (isCutShort) this.#askForFewer(peerId, announcer, ids, given);
       else announcer.batchMax = Math.min(announcer.largest, 2 * announcer.batchMax);
     } catch (error) {
