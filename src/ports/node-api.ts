@@ -214,8 +214,8 @@ export interface PeerVerdict {
    */
   readonly sinceMs?: number;
   /**
-   * For a banned address, the end of the ban. For a waiting peer, the earliest time of the next dial. Unix time in
-   * milliseconds.
+   * For a banned address, the time at which the ban ends. For all other addresses, the earliest time of the next dial.
+   * Unix time in milliseconds.
    */
   readonly untilMs?: number;
   /** Close code of the dropped connection, or of the last failed dial. */

@@ -50,10 +50,11 @@ export function isSpecial(ip: string): boolean {
 }
 
 /**
- * Whether the node adds the address `ip` to its peer book if the peer at `sourceIp` reported the address. The node
- * never accepts an address of special purpose. From a peer at a public address, the node accepts only public addresses.
- * From a peer at a private address, the node accepts public and private addresses, but no loopback addresses. Without
- * these rules, a peer at a public address could make the node dial hosts in the node's private network.
+ * True if the node is allowed to add the address `ip` to its peer book, after the peer at `sourceIp` has reported the
+ * address. The node never accepts an address of special purpose (`isSpecial`). From a peer at a public address, the
+ * node accepts only public addresses. From a peer at a private address, the node accepts public and private addresses,
+ * but no loopback addresses. Without these rules, a peer at a public address could make the node dial hosts in the
+ * node's private network.
  */
 export function isPlausible(ip: string, sourceIp: string): boolean {
   return !isSpecial(ip) && netOf(ip) <= netOf(sourceIp);

@@ -1,8 +1,8 @@
 /**
- * Stores two lists of the addresses of peers. Also stores the banned IP addresses. The list `tried` has the peers that
- * this node has dialled with success, except seeds. At its start, the node also adds peers to the list `tried`: the
- * fixed and whitelisted peers that are not in the book yet. The list `new` has all other peers. Each list consists of
- * buckets. The bucket of a peer depends on a secret number. An attacker therefore cannot choose the peers that the
+ * Stores the addresses of peers in two lists, and stores the banned IP addresses. The list `tried` has the peers that
+ * this node has dialled with success, except seeds. When the node starts, it adds further peers to the list `tried`:
+ * the fixed and whitelisted peers that are not in the book yet. The list `new` has all other peers. Each list consists
+ * of buckets. The bucket of a peer depends on a secret number. An attacker therefore cannot choose the peers that the
  * attacker's own peers displace from a list. The two lists and the list of bans each have a maximum size.
  */
 
@@ -215,8 +215,8 @@ export class PeerBook {
    * Replaces the content of the book with the note that an earlier run of the node saved. Leaves out invalid entries of
    * the note.
    *
-   * @returns false if the note is damaged, or if another version of the software wrote it in another form; the book
-   *   then does not change
+   * @returns false if the note is damaged, or if another version of the software wrote the note in another form. In
+   *   both cases, the book does not change
    */
   load(note: Uint8Array): boolean {
     const saved = fieldsOf(parsed(note));
@@ -246,7 +246,7 @@ export class PeerBook {
     const bucket = saved['bucket'];
     if (typeof bucket !== 'number' || !(bucket >= 0 && bucket < (isTried ? TRIED_BUCKETS : NEW_BUCKETS))) return;
     // In `info`, this method checks only `ip` and `wsPort`, because this node wrote the note. The node checked the
-    // other fields of `info` when it received them.
+    // other fields of `info` when it received them from a peer.
     this.#place(info as unknown as PeerInfo, isTried ? 'tried' : 'new', bucket, addedMs);
   }
 

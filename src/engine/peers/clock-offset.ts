@@ -1,7 +1,7 @@
 /**
  * Estimates the time by which the clocks of the peers are ahead of this node's clock, or behind it. The estimate uses
- * the arrival times of blocks. A forger makes a block at the start of its slot, and the block arrives soon afterwards.
- * No other message shows the time of a node's clock.
+ * the arrival times of blocks. A forger makes a block at the start of the forger's slot, and the block arrives soon
+ * afterwards. No other message shows the time of a node's clock.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -14,15 +14,15 @@ import { ipOf, isLoopback } from './addresses.ts';
 /** Maximum number of peers whose samples are stored. */
 const PEERS_MAX = 256;
 /**
- * The class uses a copy of an imported block as a sample only if the block is one of this number of newest imported
+ * The class uses a copy of an imported block as a sample only if the block is among the newest `BLOCKS_MAX` imported
  * blocks. The arrival time of a copy of an older block shows nothing, because a peer can send such a copy at any time.
  * An honest peer also sends copies of older blocks, for example after its connection was blocked.
  */
 const BLOCKS_MAX = 4;
 /**
- * If more than this number of the newest `BLOCKS_MAX` imported blocks were on time, our clock is not fast. A single
- * block on time is no proof, because another node can have the same wrong clock as this node. The blocks of such a node
- * seem to be on time here.
+ * If more than this number of the newest `BLOCKS_MAX` imported blocks were on time, our clock is not ahead of the
+ * peers' clocks. A single block on time is no proof, because another node can have the same wrong clock as this node.
+ * The blocks of such a node seem to be on time here.
  */
 const ON_TIME_MAX = 2;
 /**
@@ -36,7 +36,7 @@ const SAMPLES_MIN = 3;
 /**
  * Minimum number of peers for a result of `estimateMs` and `agreedMs`. `estimateMs` counts the peers with at least
  * `SAMPLES_MIN` recent samples. Of these peers, `agreedMs` counts only the peers whose clocks differ from ours by more
- * than `limitMs` in the same direction. A single peer is no proof, because it can have a slow connection, or lie.
+ * than `limitMs` in the same direction. A single peer is no proof, because the peer can have a slow connection, or lie.
  */
 const PEERS_MIN = 2;
 const SAMPLE_AGE_MS_MAX = 3_600_000;
@@ -99,9 +99,11 @@ export interface BlockArrival {
   /** Arrival of the block; Unix time in milliseconds. */
   readonly receivedMs: number;
   /**
-   * - `imported`: the node imported the block from this peer. All copies that arrived before were early copies.
+   * - `imported`: the node imported the block from this peer. All copies that arrived before this copy had the kind
+   *   `early`.
    * - `known`: the node had already imported or forged the block.
-   * - `early`: the node refused the block because its slot had not begun. It is possible that our clock is behind.
+   * - `early`: the node refused the block because the slot of the block had not begun. It is possible that our clock is
+   *   behind.
    */
   readonly kind: 'imported' | 'known' | 'early';
 }
@@ -139,10 +141,11 @@ export class ClockOffset {
    * Records the arrival of a block from a peer. The first copy of a recent block from a peer is a sample of this peer.
    *
    * If a copy arrives before the slot of the block has begun, our clock is behind the clock of the block's forger. A
-   * late copy proves nothing, because it is possible that the peer received the block late, or kept the block back. The
-   * delay that our clock causes cannot be longer than the delay of the earliest copy from any peer. The offset of a
-   * late copy is therefore computed from the arrival of the earliest copy. A block that the node forged has no such
-   * arrival, so copies of this block are no samples.
+   * late copy proves nothing, because it is possible that the peer received the block late, or kept the block back. If
+   * our clock is ahead, every copy seems late by at least the offset of our clock. This offset is therefore at most the
+   * delay of the earliest copy from any peer. For this reason, the class computes the offset of each late copy from the
+   * arrival of the earliest copy. A block that the node forged has no such arrival, so copies of this block are no
+   * samples.
    */
   addSample(peerId: PeerId, { blockId, slotStartMs, receivedMs, kind }: BlockArrival): void {
     if (kind === 'imported') this.#recordImport(blockId, slotStartMs - receivedMs);
@@ -178,7 +181,8 @@ export class ClockOffset {
   }
 
   /**
-   * Corrects the samples after somebody has set our clock, because the samples were measured before the change.
+   * Adjusts the samples to the new time after somebody has set our clock. The node measured the samples before the
+   * clock was set.
    *
    * @param byMs time in milliseconds by which the clock was set forward; negative if it was set back. If this time is
    *   unknown, the caller passes undefined, and the method drops all samples.
@@ -254,8 +258,8 @@ export class ClockOffset {
   /**
    * Returns the offset of the given peers' clocks if enough of these peers agree; otherwise undefined. Only peers with
    * at least `SAMPLES_MIN` recent samples count. Peers agree if their clocks are all ahead of ours, or all behind ours,
-   * by more than `limitMs`. Enough peers agree if the agreeing peers are at least two, and more than half of the peers
-   * that count. For a result that the peers are behind, a further condition must hold: of the newest `BLOCKS_MAX`
+   * by more than `limitMs`. Enough peers agree if at least two peers agree, and if these are more than half of the
+   * peers that count. For a result that the peers are behind, a further condition must hold: of the newest `BLOCKS_MAX`
    * imported blocks, from any peers, at most `ON_TIME_MAX` arrived no later than `limitMs` after the start of their
    * slots. As in `verdict`, all peers at one IP address count as one peer.
    *

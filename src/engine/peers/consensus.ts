@@ -16,8 +16,8 @@ export interface OwnTip {
 
 /**
  * Returns whether a peer counts in the consensus. In generation 2, a peer that announces the height and the broadhash
- * of the genesis block counts only while our chain has only the genesis block. All other peers count, even if they
- * announce no tip.
+ * of the genesis block does not count, unless the genesis block is the only block of our chain. All other peers count,
+ * even if they announce no tip.
  *
  * A node of lisk-sdk 2.3.8 announces the height and broadhash of the genesis block until it receives a block by gossip,
  * even if it has synchronised before. This announcement therefore shows nothing about the tip of the peer. If the
@@ -25,7 +25,7 @@ export interface OwnTip {
  * still announce the genesis block would lower the consensus of the other nodes, so the other nodes would not forge. As
  * long as no node forges a block, the nodes that announce the genesis block would not announce another tip.
  *
- * @param isYoung whether our chain has only the genesis block
+ * @param isYoung true if our chain has only the genesis block
  * @param nethash broadhash of a chain with only the genesis block
  */
 export function speaks({ height, broadhash }: PeerInfo, isYoung: boolean, nethash: string): boolean {

@@ -1,4 +1,4 @@
-/** Decides whether the node is allowed to dial an address, and when it is allowed to dial the address again. */
+/** Decides whether the node is allowed to dial an address, and when the node is allowed to dial the address again. */
 
 import { LruMap } from '../../primitives/bounded.ts';
 import type { Clock, Random } from '../../ports/clock.ts';

@@ -1,10 +1,10 @@
 /**
- * Decides which peers this node dials, and when it dials them again. The node dials a fixed peer again and again until
- * the peer is connected. After a failed dial or the end of a connection, the node waits about 1 to 60 s before it dials
- * the fixed peer again. Every `populateMs` milliseconds, a round of dialling starts. In this round, the node dials
- * peers of the peer book that are not fixed peers. The node dials seeds to get their lists of peers. Every `shuffleMs`
- * milliseconds, if `outboundMax` allows no further outbound connection, the node disconnects one peer that it dialled.
- * The node can then dial another peer in the next round.
+ * Decides which peers this node dials, and when it dials a peer again. The node dials a fixed peer again and again
+ * until the peer is connected. After a failed dial or the end of a connection, the node waits about 1 to 60 s before it
+ * dials the fixed peer again. Every `populateMs` milliseconds, a round of dialling starts. In this round, the node
+ * dials peers of the peer book that are not fixed peers. The node dials seeds to get their lists of peers. Every
+ * `shuffleMs` milliseconds, if `outboundMax` allows no further outbound connection, the node disconnects one peer that
+ * it dialled. The node can then dial another peer in the next round.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -57,10 +57,10 @@ export interface DiallerOptions {
   /** Fixed and whitelisted peers. These peers stay in the peer book, even if a dial failed for a lasting reason. */
   readonly pinned: ReadonlySet<PeerId>;
   readonly intervals: PeerIntervals;
-  /** Returns whether an IP address is neither blacklisted nor banned. */
+  /** Returns true if an IP address is neither blacklisted nor banned. */
   admits(ip: string): boolean;
   /**
-   * Called when a dial failed, unless the peer was already connected or was this node itself.
+   * Called when a dial failed. Not called if the peer was already connected, or if the address leads back to this node.
    *
    * @param isFinal true for a lasting reason, such as another network
    */
@@ -300,9 +300,9 @@ export class Dialler {
   }
 
   /**
-   * Disconnects one outbound peer that is not a fixed peer, so that the next round dials another peer. If all outbound
-   * connections lead to peers of one attacker, the attacker could keep these connections for an unlimited time without
-   * this exchange.
+   * Disconnects one outbound peer that is not a fixed peer, so that the next round dials another peer. It is possible
+   * that all outbound connections lead to peers of one attacker. Without this exchange, the attacker could keep these
+   * connections for an unlimited time.
    */
   #shuffleOne(): void {
     // If `outboundMax` allows a further outbound connection, the node can dial another peer and does not have to

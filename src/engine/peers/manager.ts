@@ -224,8 +224,8 @@ export class PeerManager {
   }
 
   /**
-   * Returns the verdict on each known address: whether the peer is connected, and the reason if it is not. Leaves out
-   * this node's own addresses. Connected peers come first.
+   * Returns the verdict on each known address: whether the peer is connected, and the reason if the peer is not
+   * connected. Leaves out this node's own addresses. Connected peers come first.
    */
   verdicts(): readonly PeerVerdict[] {
     const all = verdictsOf({
@@ -291,8 +291,8 @@ export class PeerManager {
   }
 
   /**
-   * Disconnects a peer, unless it is a named peer. The caller has found that `VerificationBudget.isWasteful` is true
-   * for the address of the peer.
+   * Disconnects a peer, unless it is a named peer. The caller must have found that `VerificationBudget.isWasteful` is
+   * true for the address of the peer.
    */
   cutWasteful(peerId: PeerId): void {
     this.#scoring.cutWasteful(peerId);
@@ -325,7 +325,8 @@ export class PeerManager {
   #connected(connection: Connection): void {
     const { peerId, direction, info } = connection;
     // It is possible that the node banned the address because of an offence during the handshake. The node could not
-    // close the connection at that time, because the connection was not open yet. The node therefore closes it here.
+    // close the connection at that time, because the connection was not open yet. The node therefore closes the
+    // connection here.
     if (!this.#admits(info.ip)) {
       this.#transport.disconnect(peerId, FORBIDDEN);
       return;

@@ -62,7 +62,7 @@ export class NamedPeers {
 
   /**
    * @returns true if the method added the seed; false if the peer is already a fixed peer or a seed, or if the node
-   *   cannot use it (`#isUsable`)
+   *   cannot use the seed (`#isUsable`)
    */
   addSeed(seed: PeerAddress): boolean {
     const peerId = peerIdOf(seed);

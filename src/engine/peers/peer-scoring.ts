@@ -35,7 +35,10 @@ export const REPUTATIONS_MAX = 5_000;
  * connection to a named peer, so the peer can repeat the offence with each message.
  */
 export const EXEMPT_LOG_INTERVAL_MS = 60_000;
-/** Maximum number of pairs of named peer and offence whose last log line the node remembers. */
+/**
+ * Maximum number of remembered log lines. The node remembers the last log line for each pair of a named peer and an
+ * offence.
+ */
 const EXEMPT_OFFENCES_MAX = 500;
 /**
  * Maximum number of characters in the text that describes an offence (`detail`). The length is limited because the text
@@ -98,8 +101,8 @@ export class PeerScoring {
 
   /**
    * Disconnects a peer that sent too many useless signatures. Named peers stay connected. The peer loses no points,
-   * because even an honest node of lisk-sdk can pass on a copy of a transaction in which signatures of members of a
-   * multisignature account are false. The id of a transaction does not cover these signatures.
+   * because even an honest node of lisk-sdk can relay a copy of a multisignature transaction with false members'
+   * signatures. The id of a transaction does not cover the members' signatures.
    */
   cutWasteful(peerId: PeerId): void {
     const { named, observer, transport } = this.#dependencies;

@@ -1,8 +1,8 @@
 /**
  * Defines the points that each offence costs. A peer begins with 100 points of reputation. At 0 points, the node
- * disconnects the peer and bans its address for a day. The node does not ban the address if a named peer has this
- * address. Only an offence that no honest node can commit, such as a block that is wrong on any chain, costs all
- * points.
+ * disconnects the peer and bans the peer's IP address for a day. If a named peer has the same address, the node does
+ * not ban the address. Only an offence that no honest node can commit, such as a block that is wrong on any chain,
+ * costs all points.
  */
 
 import type { PeerOffenceCode } from '../../ports/transport.ts';
@@ -61,12 +61,12 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   TRANSACTION_KNOWN: 0,
   TRANSACTION_IN_FUTURE: 0,
   TRANSACTION_NOT_APPLICABLE: 0,
-  // The signature of a member of a multisignature account is sent with a 64-bit id of the signed transaction. Two
+  // A member's signature for a multisignature transaction is sent together with the 64-bit id of this transaction. Two
   // transactions can have the same id. An attacker could send two transactions with one id to different nodes. A
-  // signature for one of the two is then false at the nodes that have the other transaction. If the penalty for a false
-  // signature were not 0, the nodes with one transaction and the nodes with the other transaction would ban each other.
-  // A peer therefore loses no points for a false signature. Instead, the node ignores the members' signatures from the
-  // sending peer for a limited time (`engine/gossip.ts`).
+  // signature for one of these transactions is false at the nodes that have the other transaction. If the penalty for a
+  // false signature were not 0, the nodes with one transaction and the nodes with the other transaction would ban each
+  // other. A peer therefore loses no points for a false signature. Instead, the node ignores the members' signatures
+  // from the sending peer for a limited time (`engine/gossip.ts`).
   MEMBER_SIGNATURE_FALSE: 0,
   POOL_FULL: 0,
   VERIFICATION_LIMIT: 0,

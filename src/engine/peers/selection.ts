@@ -155,11 +155,11 @@ export function selectToList<P>(peers: readonly P[], random: Random): P[] {
  * of the peer's recent requests that this node answered without an error. The fourth group is the older half of the
  * remaining connections.
  *
- * The function looks at the netgroups of the connections that are not safe. It finds the netgroup with the most inbound
- * connections; the safe connections of a netgroup count, too. From this netgroup, the function chooses a random
- * connection that is not safe. An attacker with many connections from one netgroup therefore usually loses one of its
- * own connections. If all connections are safe, the function chooses the youngest connection. The result is undefined
- * if there is no connection.
+ * The function looks at the netgroups of the connections that are not safe. Among these netgroups, it finds the
+ * netgroup with the most inbound connections. In this comparison, the safe connections of a netgroup count, too. From
+ * this netgroup, the function chooses a random connection that is not safe. An attacker with many connections from one
+ * netgroup therefore usually loses one of its own connections. If all connections are safe, the function chooses the
+ * youngest connection. The result is undefined if there is no connection.
  *
  * @param netgroupOf returns the number of a peer's netgroup; only this node knows these numbers
  */
