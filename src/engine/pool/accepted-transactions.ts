@@ -7,9 +7,9 @@
  * chain leave the journal to make room.
  *
  * After a start, the node rechecks the transactions of the journal that are not in the chain. The node puts the valid
- * transactions into the pool and announces them. The journal has no transactions from peers, with one exception: a
- * transaction from a peer enters the journal if a client of this node sends the signature of a member of a
- * multisignature account for this transaction.
+ * transactions into the pool and announces them. A transaction from a peer enters the journal only in one case: a
+ * client of this node sends a member's signature (a signature of a member of a multisignature account) for this
+ * transaction.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -134,14 +134,14 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Checks a member's signature from a client, and adds it to the pending transaction that the signature names. Then
-   * writes the transaction with the signature to the journal, even if the transaction came from a peer. If the journal
-   * has no room, or if the write fails, the client gets a refusal, but the pool keeps the signature.
+   * Checks a member's signature from a client, and adds the signature to the pending transaction that the signature
+   * names. Then writes the transaction with the signature to the journal, even if the transaction came from a peer. If
+   * the journal has no room, or if the write fails, the client gets a refusal, but the pool keeps the signature.
    */
   async submitSignature(json: unknown, payer: Payer): Promise<SubmitResult> {
     const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'transactionId') : undefined;
-    // It is possible that the transaction of the signature is in the journal but not yet in the pool, for example after
-    // a start.
+    // It is possible that the signed transaction is in the journal but not yet in the pool, for example after a start
+    // of the node.
     if (typeof id === 'string' && this.#waiting.has(id)) this.#restoreOne(id);
     const result = this.#dependencies.pool.submitSignature(json, payer);
     if (!result.accepted) {
@@ -153,9 +153,9 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Writes a member's signature to the journal if the journal has the transaction of the signature, and has room for
-   * the signature. Called after the pool has added the signature to the pending transaction. The signature can come
-   * from a client or from a peer.
+   * Writes a member's signature to the journal if the journal has the signed transaction and has room for the
+   * signature. Called after the pool has added the signature to the pending transaction. The signature can come from a
+   * client or from a peer.
    */
   signatureAdded(signature: MemberSignature): void {
     const { journal } = this.#dependencies;
@@ -234,8 +234,9 @@ export class AcceptedTransactions {
 
   /**
    * Called when the pool has refused a member's signature from a client. If the refused signature is in the pool but
-   * not in the journal, tries again to write it to the journal. Such a signature is missing from the journal because
-   * the journal had no room when the signature first arrived. The client gets the refusal in any case.
+   * not in the journal, the method tries again to write the signature to the journal. Such a signature is missing from
+   * the journal because the journal had no room when the signature first arrived. The client gets the refusal in any
+   * case.
    */
   async #keepKnownSignature(json: unknown): Promise<void> {
     const signature = signatureIn(json);
@@ -248,7 +249,7 @@ export class AcceptedTransactions {
    * Makes room in the journal by removing transactions that are in the chain. The node needs a confirmed transaction of
    * the journal only if a reorg reverts the block of the transaction.
    *
-   * @returns false if the journal still has no room after all transactions in the chain have left it
+   * @returns false if the journal still has no room after all confirmed transactions have left the journal
    */
   #makeRoom(added: JournaledTransaction | MemberSignature): boolean {
     const { journal } = this.#dependencies;

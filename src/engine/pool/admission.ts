@@ -59,11 +59,11 @@ export function admitFromPeer(
 }
 
 /**
- * Refuses a transaction that is invalid in the state, in particular a transaction in which signatures of members of a
- * multisignature account are false. The id does not cover the members' signatures, so anybody can copy a good
- * transaction and put false signatures into the copy. If the pool accepted the false copy, the pool would then refuse
- * the good transaction, because its id would be known. Most peers announce a transaction only once, so the node would
- * not get the good transaction later.
+ * Refuses a transaction that is invalid in the state, in particular a multisignature transaction with false members'
+ * signatures. The id does not cover the members' signatures, so anybody can copy a good transaction and put false
+ * signatures into the copy. If the pool accepted the false copy, the pool would then refuse the good transaction,
+ * because its id would be known. Most peers announce a transaction only once, so the node would not get the good
+ * transaction later.
  */
 function refuseJunkSignatures(context: PoolContext, transaction: Transaction): void {
   const verdict = verifyAtTip(context, transaction);
@@ -85,8 +85,8 @@ export function isFaultOfSender(rejection: TransactionRejected): boolean {
 /**
  * Checks a transaction whose id is already in the pool. If the new copy is invalid, the client gets the error of the
  * copy instead of the message that the transaction is known. In generation 2, the node takes the id from the JSON that
- * the client sent, so all other fields of the copy can differ. The function verifies the signature of the copy only if
- * the copy differs from the transaction in the pool in the signature, the public key or the signed bytes.
+ * the client sent, so all other fields of the copy can differ. The function compares the copy with the transaction in
+ * the pool. It verifies the signature of the copy only if the signature, the public key or the signed bytes differ.
  *
  * @throws TransactionRejected `TRANSACTION_INVALID` if the copy is invalid; `VERIFICATION_LIMIT` if the payer's budget
  *   does not allow the check of the copy's signature

@@ -58,7 +58,7 @@ export class DroppedLog {
 
   /**
    * Returns the common reason of all transactions in the line. If there are several reasons, returns each reason with
-   * its ids.
+   * the ids of the transactions that the node dropped for this reason.
    */
   #reasons(): string {
     const reasons = [...new Set(this.#dropped.map(({ reason }) => reason))];

@@ -51,7 +51,7 @@ export class JournalEntries {
     return this.#bytes + bytesOf(added) <= JOURNALED_BYTES_MAX;
   }
 
-  /** @returns false if the journal already has the transaction; the journal is then unchanged */
+  /** @returns false if the journal already has the transaction; in this case, the journal does not change */
   add(entry: JournaledTransaction): boolean {
     if (this.#held.has(entry.id)) return false;
     this.#set(entry);
@@ -59,8 +59,8 @@ export class JournalEntries {
   }
 
   /**
-   * @returns false if the journal already has the signature, does not have the transaction, or has no room; the journal
-   *   is then unchanged
+   * @returns false if the journal already has the signature, does not have the transaction, or has no room; in these
+   *   cases, the journal does not change
    */
   addSignature(added: MemberSignature): boolean {
     const entry = this.get(added.transactionId);

@@ -1,4 +1,4 @@
-/** Adds the signatures of members of multisignature accounts to pending transactions. */
+/** Adds members' signatures to pending transactions of multisignature accounts. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import { isU64Decimal } from '../../primitives/bytes.ts';
@@ -29,7 +29,8 @@ export function memberSignatureFromJson(json: unknown): MemberSignature {
 
 /**
  * Returns the signature with the key and the signature text in lower case. A client or a peer can write both in upper
- * or lower case. The pool and the journal compare keys and signatures as texts, so they store them in lower case.
+ * or lower case. The pool and the journal compare keys and signatures as texts, so the pool and the journal store these
+ * texts in lower case.
  */
 export function inLowerCase({ transactionId, publicKey, signature }: MemberSignature): MemberSignature {
   return { transactionId, publicKey: publicKey.toLowerCase(), signature: signature.toLowerCase() };

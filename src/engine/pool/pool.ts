@@ -68,9 +68,10 @@ export interface ReceiveReport {
    */
   readonly fault: TransactionRejected | undefined;
   /**
-   * Ids of the transactions that the pool accepted or refused, as the codec read them. In generation 3, the codec
-   * computes the id from the content. The list omits transactions that the codec could not read, and transactions that
-   * the pool did not check because the verification budget of the peer is used up.
+   * Ids of the transactions that the pool accepted or refused. The codec of the chain (`Codec`) reads each id from the
+   * JSON of the transaction. In generation 3, the codec computes the id from the content instead. The list omits
+   * transactions that the codec could not read, and transactions that the pool did not check because the verification
+   * budget of the peer is used up.
    */
   readonly examined: readonly TransactionId[];
 }
@@ -157,8 +158,8 @@ export class TransactionPool {
    * After any other refusal, this node reads the next transaction, because an honest peer can send a known transaction
    * before new transactions.
    *
-   * @param payer the peer as payer; when its verification budget is used up, the pool does not read the remaining
-   *   transactions
+   * @param payer the peer as payer; when the verification budget of the peer is used up, the pool does not read the
+   *   remaining transactions
    */
   receive(jsons: readonly unknown[], payer = NO_PAYER): ReceiveReport {
     const accepted: TransactionId[] = [];
@@ -196,7 +197,7 @@ export class TransactionPool {
    * Verifies new transactions of a peer directly after `receive`, so that the node announces them without delay. If the
    * payer's budget is used up, or the queue `verified` is full, the remaining transactions of `ids` stay in the queue
    * `received`, and `step` verifies them later. The method calls `Payer.wasUseful` for each valid transaction, and for
-   * each transaction that lacks nothing but signatures of members.
+   * each transaction that lacks only members' signatures.
    *
    * @param ids the transactions that `receive` accepted
    */
@@ -210,7 +211,10 @@ export class TransactionPool {
     }
   }
 
-  /** Checks a member's signature from a client, and adds it to the pending transaction that the signature names. */
+  /**
+   * Checks a member's signature from a client, and adds the signature to the pending transaction that the signature
+   * names.
+   */
   submitSignature(json: unknown, payer = NO_PAYER): SubmitResult {
     return this.#answer('Error processing signature', () => this.#addSignature(memberSignatureFromJson(json), payer));
   }

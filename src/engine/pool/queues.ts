@@ -7,8 +7,8 @@ import type { PoolState } from '../../ports/node-api.ts';
 import type { PublicKey, Transaction, TransactionId } from '../../protocol/types.ts';
 
 /**
- * The queues in the order in which a transaction passes them. Only transactions that lack signatures of members of a
- * multisignature account enter `pending`.
+ * The queues in the order in which a transaction passes them. Only transactions that still need signatures from members
+ * of a multisignature account enter `pending`.
  */
 export const POOL_STATES: readonly PoolState[] = ['received', 'validated', 'verified', 'pending', 'ready'];
 

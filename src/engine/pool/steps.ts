@@ -62,7 +62,7 @@ export function verifyOne(context: PoolContext, queues: PoolQueues, pooled: Pool
  * `verified` follow in the order in which they entered `verified`. If the function finds that one of these transactions
  * is invalid, it drops this transaction from the pool.
  *
- * The reference (lisk-sdk) only checks that each transaction is valid after the transactions before it. But each
+ * The reference (lisk-sdk) checks only that each transaction is valid after the transactions before it. But each
  * transaction of a block must also be valid in the state before the block. After a revert, a transaction of the pool
  * can be invalid against the state at the tip, and become valid only when another transaction of the pool is applied.
  * An example is a vote for a delegate whose registration was reverted. A block with the registration and the vote would

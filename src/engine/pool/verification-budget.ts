@@ -32,12 +32,16 @@ export interface Payer {
    *   already has
    */
   charge<T>(work: () => T, handlingMs?: number): T;
-  /** Records that the address sent a valid transaction or signature, and refills its `waste` bucket (see `WASTE`). */
+  /**
+   * Records that the address sent a valid transaction or signature, and refills the address's `waste` bucket (see
+   * `WASTE`).
+   */
   wasUseful(): void;
 }
 
 /**
- * The payer for work of the node itself. The time of its signature checks has no limit and counts towards no budget.
+ * The payer for work of the node itself. Signature checks with this payer have no time limit, and count towards no
+ * budget.
  */
 export const NO_PAYER: Payer = { mayAsk: () => true, charge: (work) => work(), wasUseful: () => undefined };
 

@@ -13,16 +13,16 @@ import type { PeerId } from '../../ports/transport.ts';
 const BATCHES_MAX = 12;
 /**
  * Total size of all batches in memory, in bytes of JSON, at which the download pauses. A batch of 34 blocks with 25
- * transfers each takes about 400,000 bytes. `BATCHES_MAX` such batches stay below this size, so only larger batches
- * reach it.
+ * transfers each takes about 400,000 bytes. `BATCHES_MAX` such batches stay below `PAUSE_BYTES`, so only larger batches
+ * reach this size.
  */
 const PAUSE_BYTES = 9_000_000;
 /** Maximum number of batches that `take` joins into one batch. */
 const JOINED_MAX = 4;
 
 /**
- * Returns the maximum size of all batches in memory together, in bytes of JSON. The result is approximate, because
- * decoded blocks can be larger than the answer of the peer (see `approximateJsonBytes`).
+ * Returns the maximum total size of all batches in memory, in bytes of JSON. The result is approximate, because decoded
+ * blocks can be larger than the answer of the peer (see `approximateJsonBytes`).
  *
  * @param answerBytesMax maximum size of one answer in bytes
  */
@@ -69,9 +69,9 @@ export class ArrivedBatches {
   }
 
   /**
-   * Ends the download and removes all blocks from this object. Must be called when the consumer takes no more batches.
-   * If the blocks stayed in this object, a download that still waits for an answer would keep them in memory until its
-   * request ends.
+   * Ends the download and removes all blocks from this object. Call this method when the consumer takes no more
+   * batches. It is possible that the download still waits for an answer. If the blocks stayed in this object, the
+   * download would keep the blocks in memory until its request ends.
    */
   close(): void {
     this.#waiting.length = 0;
@@ -80,8 +80,8 @@ export class ArrivedBatches {
   }
 
   /**
-   * Waits for the next blocks. Call only when the consumer no longer needs the blocks of the previous call, because
-   * this call releases them.
+   * Waits for the next blocks. Call this method only when the consumer no longer needs the blocks of the previous call,
+   * because the method releases those blocks.
    *
    * @param joins if true, the method joins up to `JOINED_MAX` waiting batches, all from the same peer, into one batch;
    *   if false, the method returns only the first waiting batch
@@ -130,8 +130,8 @@ function joined(peerId: PeerId, batches: readonly Batch[]): Batch {
 }
 
 /**
- * Number of characters that JSON adds to a text (two quotes, a comma), to a member's name (two quotes, a colon), and to
- * a list or object (two brackets, a comma).
+ * Number of characters that JSON adds to a text (two quotes, a comma), to the name of an object's member (two quotes, a
+ * colon), and to a list or object (two brackets, a comma).
  */
 const QUOTED = 3;
 /** Number of characters that the estimate assumes for each number, boolean or null, including the comma after it. */

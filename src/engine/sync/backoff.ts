@@ -54,7 +54,7 @@ export class Backoff {
     this.#backoff.set(peerId, { failures, untilMs: this.#clock.nowMs() + backoffMs });
   }
 
-  /** Forgets the failures of a peer, and ends its backoff. */
+  /** Forgets the failures of a peer, and ends the backoff of the peer. */
   clear(peerId: PeerId): void {
     this.#backoff.delete(peerId);
   }

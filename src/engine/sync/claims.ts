@@ -60,8 +60,8 @@ interface Doubt {
 export class Claims {
   readonly #dependencies: ClaimDependencies;
   /**
-   * For each signer, the last round in which forging waited for a claim of the signer. A true claim removes the entry
-   * of its signer.
+   * For each signer, the last round in which forging waited for a claim of the signer. A true claim of a signer removes
+   * the entry of this signer.
    */
   readonly #waitedFor = new LruMap<PublicKey, number>(SIGNERS_MAX);
   /** For each signer, the last round in which a claim of the signer failed. */
@@ -87,7 +87,7 @@ export class Claims {
    * Whether forging waits for the result of a claim. Forging does not wait while the node doubts the claims of the
    * peer's netgroup, or of all peers with the same connection direction (inbound or outbound). In one round, forging
    * waits for a second claim with the same signer only if the first claim was true. If this method returns true for a
-   * claim with a signer, it records that forging has waited for this signer in this round.
+   * claim with a signer, the method also records that forging has waited for this signer in this round.
    */
   isWaitedFor({ peerId, direction, signer }: Claim): boolean {
     const { netgroupOf, round } = this.#dependencies;

@@ -31,8 +31,8 @@ function sampleHeights(tipHeight: number, floorHeight: number): readonly number[
 export interface CommonBlock {
   readonly height: number;
   /**
-   * The next greater height of which the request contained the block id; undefined if the named block is our tip. The
-   * peer stated that its chain does not contain our block at this height.
+   * The lowest height above `height` for which the request contained the block id; undefined if the named block is our
+   * tip. The peer stated that its chain does not contain our block at this height.
    */
   readonly nextHeight: number | undefined;
 }
@@ -43,9 +43,9 @@ export interface CommonBlock {
  * only some of the older blocks. The node then downloads the blocks between this height and the highest common block
  * again. An honest peer repeats only blocks below `nextHeight`. If `d` blocks of our chain are above the highest common
  * block, an honest peer repeats at most `d - DENSE_BLOCKS + 1` blocks. As long as no block is final (in generation 2,
- * no block is ever final), an honest peer repeats at most 466 blocks, because the node can then revert at most 1,010
- * blocks. The result is undefined if the peer has none of the blocks that the request names, or answers with a block
- * that the request does not name.
+ * no block is ever final), an honest peer repeats at most 466 blocks, because the node can revert at most 1,010 blocks
+ * in this case. The result is undefined if the peer has none of the blocks that the request names, or answers with a
+ * block that the request does not name.
  *
  * @throws ProtocolError from `transport.request`
  */

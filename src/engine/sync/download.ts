@@ -56,8 +56,8 @@ export interface DownloadSource {
    * Called for each same-tip peer that failed to answer a request for a batch. Also called for the sync peer if it
    * failed to answer and another peer then sent the batch. This download does not ask the failed peer again. If the
    * sync peer fails but stays connected, and no other peer sends the batch, it is possible that the previous batch
-   * belongs to another branch (see `isSyncPeerConnected`). The download then also calls this function for the same-tip
-   * peer that sent the previous batch, with the error `SYNC_HELPER_DIVERGED`.
+   * belongs to another branch (see `isSyncPeerConnected`). In this case, the download also calls this function for the
+   * same-tip peer that sent the previous batch, with the error `SYNC_HELPER_DIVERGED`.
    */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
   /** Called with the blocks of a batch when the blocks arrive, for example to verify their signatures early. */
@@ -76,7 +76,7 @@ type Parent = Pick<BlockHeader, 'id' | 'height'>;
  * download ends with the error of the sync peer.
  *
  * @throws ProtocolError from `source.transport` if the sync peer does not answer; `SYNC_BLOCKS_UNLINKED` if the blocks
- *   of its answer do not continue the chain, or are more than `BLOCKS_PER_ANSWER_MAX`
+ *   in the sync peer's answer do not continue the chain, or if the answer has more than `BLOCKS_PER_ANSWER_MAX` blocks
  * @throws BlockRejected if the answer of the sync peer contains a malformed block
  */
 export async function* downloadAfter(from: Parent, source: DownloadSource): AsyncGenerator<Batch, void> {
@@ -146,7 +146,7 @@ class Download {
   readonly #source: DownloadSource;
   /**
    * Estimated time in milliseconds that each peer needs to send one block. If the node compared only the times of whole
-   * answers, it would prefer a peer that quickly sends single blocks.
+   * answers, the node would prefer a peer that sends short answers with single blocks.
    */
   readonly #msPerBlock = new Map<PeerId, number>();
   readonly #excluded = new Set<PeerId>();

@@ -16,12 +16,12 @@ import type { Block } from '../../protocol/types.ts';
  */
 const FREE_MS = 12_000;
 /**
- * Times in milliseconds that a peer earns with each block and each transaction that it sends. Blocks that we already
- * have earn no time, with one exception: blocks that an honest peer, too, would repeat (`sync-from-peer.ts`). An answer
- * of 34 blocks earns at least 10.2 s, which is more than the 10 s for which the transport waits for an answer. An
- * honest peer sends fewer than 34 blocks only in its last answer, and in an answer that reaches the maximum size of a
- * message. In an answer of maximum size, each block earns more than `PER_BLOCK_MS`, because such large blocks contain
- * many transactions.
+ * Times in milliseconds that a peer earns with each block and each transaction that it sends. A block that we already
+ * have earns time only if an honest peer would also send this block again (`sync-from-peer.ts`). An answer of 34 blocks
+ * earns at least 10.2 s, which is more than the 10 s for which the transport waits for an answer. An honest peer sends
+ * fewer than 34 blocks only in its last answer, and in an answer that reaches the maximum size of a message. In an
+ * answer of maximum size, each block earns more than `PER_BLOCK_MS`, because such large blocks contain many
+ * transactions.
  */
 const PER_BLOCK_MS = 300;
 const PER_TRANSACTION_MS = 5;
@@ -59,11 +59,11 @@ export class PeerTimeBudget {
   }
 
   /**
-   * Adds the time that the peer earns with the given blocks. Must also be called for a batch without blocks that earn
-   * time, because this method checks the limit.
+   * Adds the time that the peer earns with the given blocks. Call this method even for a batch in which no block earns
+   * time, because the method also checks the limit.
    *
-   * @throws ProtocolError `SYNC_TOO_SLOW` if `waitedMs` exceeds the time that the peer has earned, which includes
-   *   `FREE_MS`
+   * @throws ProtocolError `SYNC_TOO_SLOW` if the budget of the peer is used up: `waitedMs` exceeds the earned time. The
+   *   earned time includes `FREE_MS`
    */
   reward(blocks: readonly Pick<Block, 'transactions'>[]): void {
     for (const { transactions } of blocks) this.#earnedMs += PER_BLOCK_MS + transactions.length * PER_TRANSACTION_MS;

@@ -29,7 +29,7 @@ export class SyncFailures {
   /**
    * Handles a failure of a sync with the sync peer.
    *
-   * @throws the given error if our store failed; a download from another peer would then fail too
+   * @throws the given error if our store failed, because a download from another peer would also fail
    */
   syncPeerFailed(peerId: PeerId, error: unknown): void {
     const { observer, backoff, rivalsAtOurHeight, penalise } = this.#dependencies;

@@ -2,7 +2,7 @@
  * Downloads the blocks of one peer's chain above the last block that the peer's chain and our chain both contain. If
  * this common block is our tip, the node appends the downloaded blocks to our chain. If the two chains split below our
  * tip, the blocks of the peer above the split are a rival branch. The node switches to the rival branch as soon as the
- * branch has proved to be better: its newest block is better than our tip by fork choice.
+ * branch has proved to be better. This is the case when fork choice prefers the newest block of the branch to our tip.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -139,7 +139,8 @@ async function takeOver(
   });
   const budget = new PeerTimeBudget(clock);
   try {
-    // The peer proves its claim when the node switches to its branch or appends a block of its chain.
+    // The peer proves its claim of a better chain when the node switches to the peer's branch, or appends a block of
+    // the peer's chain.
     let isProved = !isOurs && (await changeBranch({ height: from.height, nextHeight }, batches, budget, dependencies));
     isOurs = true;
     for (;;) {
@@ -225,7 +226,7 @@ async function hasBetterTip(peerId: PeerId, { chain, transport }: SyncFromPeerDe
  * Collects the blocks of a rival branch until fork choice prefers the branch, then switches to the branch.
  *
  * @returns true if the node switched to the branch; false if the peer has sent our own blocks up to our tip, so that
- *   its further blocks extend our chain
+ *   the peer's further blocks extend our chain
  */
 async function changeBranch(
   named: CommonBlock,
@@ -250,9 +251,10 @@ async function changeBranch(
     for (const block of batch.blocks) {
       // Blocks are validated on arrival, so that invalid blocks cannot fill the memory.
       chain.validator.validate(block);
-      // The request for the common block contains the ids of our newest blocks. Of our older blocks, it contains only
-      // some ids (`common-block.ts`). The first blocks that the peer sends can therefore be blocks that we already
-      // have. Such a block earns time only if it is below `nextHeight`, because an honest peer repeats no other blocks.
+      // The request for the common block contains the ids of our newest blocks. Of our older blocks, the request
+      // contains only some ids (`common-block.ts`). The first blocks that the peer sends can therefore be blocks that
+      // we already have. Such a block earns time only if it is below `nextHeight`, because an honest peer repeats no
+      // other blocks.
       const isRepeated = branch.length === 0 && chain.state.header(block.height)?.id === block.id;
       if (!isRepeated || block.height < nextHeight) earning.push(block);
       if (isRepeated) commonHeight = block.height;

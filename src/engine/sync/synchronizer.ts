@@ -205,7 +205,7 @@ export class Synchronizer {
         const nowMs = this.#clock.nowMs();
         this.#meter.observe(blocks.at(-1)?.height ?? 0, nowMs);
         // If the newest applied block is in the current or the previous slot, the peer has at most one newer block,
-        // even if it announces a higher tip. The download therefore counts as ended.
+        // even if the peer announces a higher tip. The download therefore counts as ended.
         this.#lastProgressMs = this.#isCurrent(blocks.at(-1)) ? -Infinity : nowMs;
       },
     });
@@ -229,14 +229,14 @@ export class Synchronizer {
    *   in a row, the run chooses its first peer by the announced tips instead
    * @param shown the tip of the claimed chain if the peer has sent the block of this tip; undefined if the peer has
    *   only announced the tip. The node ignores the claim if two conditions hold: an earlier claim has failed in the
-   *   present round of delegates, and the same delegate signed the tips of both claims. A failed claim of one peer also
-   *   has an effect on its netgroup: for a limited time, the node ignores the claims of all inbound peers of the same
-   *   netgroup (see `claims.ts`)
+   *   present round of delegates, and the same delegate signed the tips of both claims. A failed claim of a peer also
+   *   has an effect on the netgroup of this peer: for a limited time, the node ignores the claims of all inbound peers
+   *   of the same netgroup (see `claims.ts`)
    */
   trigger(peerId?: PeerId, shown?: ShownTip): void {
     if (this.#stopped || this.#run !== undefined) return;
-    // The node does not sync while writes to the disk fail. It could not store the blocks, and would download the same
-    // blocks again and again.
+    // The node does not sync while writes to the disk fail. The node could not store the blocks, and would download the
+    // same blocks again and again.
     if (this.#chain.disk.checkWritable() !== undefined) return;
     const isTrusted = peerId !== undefined && this.#backoff.failures(peerId) <= FAILURES_TRUSTED;
     let claim = isTrusted ? this.#claimOf(peerId, shown) : undefined;
@@ -308,7 +308,7 @@ export class Synchronizer {
   }
 
   /**
-   * Syncs from one peer, and records whether its claim was true.
+   * Syncs from one peer, and records whether the peer's claim was true.
    *
    * @returns true if the sync ended without an error and our tip changed
    */
