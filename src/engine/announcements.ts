@@ -34,8 +34,8 @@ export const KNOWN_PER_PEER_MAX = 500;
  */
 export const PEERS_MAX = 20_000;
 /**
- * Maximum time in milliseconds for which the node waits for further new items before it announces a new item. One
- * message can then announce several new items.
+ * Maximum time in milliseconds for which the node waits for further new items before it announces a new item. Because
+ * of this wait, one message can announce several new items.
  */
 const GATHER_MS = 200;
 /**
@@ -113,9 +113,10 @@ export class Announcements<T> {
   #againTimer: Timer | undefined;
   /**
    * A time with which the node spreads its messages to all peers evenly; Unix time in milliseconds. A step is the
-   * interval between two messages to one peer, divided by the number of peers. When the node sends a message, it sets
-   * `#turnsMs` to one step after the old value, or to one step after the present time if the old value is in the past.
-   * The node sends the next message as soon as `#turnsMs` is at most `AT_ONCE_MAX - 1` steps ahead of the present time.
+   * interval between two messages to one peer, divided by the number of peers. When the node sends a message, the node
+   * adds one step to `#turnsMs`. If the old value is in the past, the node sets `#turnsMs` to one step after the
+   * present time instead. The node sends the next message as soon as `#turnsMs` is at most `AT_ONCE_MAX - 1` steps
+   * ahead of the present time.
    */
   #turnsMs = 0;
   #stopped = true;
@@ -156,7 +157,7 @@ export class Announcements<T> {
       this.#add(2, key, item, entry.waitMs);
   }
 
-  /** Records that a peer has announced the items with these keys, and therefore has them. */
+  /** Records that a peer has announced the items with these keys, and therefore has these items. */
   announcedBy(peerId: PeerId, keys: readonly string[]): void {
     for (const key of keys) this.#announcedByPeers.set(key, true);
     this.given(peerId, keys);
@@ -172,8 +173,9 @@ export class Announcements<T> {
   }
 
   /**
-   * Called when a connection opens. The node can then also announce earlier items to this peer. Such an item must still
-   * be current (`isCurrent`), and the node must have announced it to fewer than `peersPerItemMax` peers.
+   * Called when a connection opens. From this time on, the node can also announce earlier items to this peer. Such an
+   * item must still be current (`isCurrent`), and the node must have announced the item to fewer than `peersPerItemMax`
+   * peers.
    */
   connected(): void {
     this.#arm(GATHER_MS);
@@ -247,8 +249,8 @@ export class Announcements<T> {
   /**
    * Checks each item whose `againMs` has passed. If a connected peer is known to have the item, the method checks the
    * item again after `waitMs`, because the peer can disconnect. If the item is not current (`isCurrent`), the method
-   * also checks it again after `waitMs`, because the item can become current again. In all other cases, the method
-   * announces the item again. The entry of an item that is not current must stay in `#current` as long as a log
+   * also checks the item again after `waitMs`, because the item can become current again. In all other cases, the
+   * method announces the item again. The entry of an item that is not current must stay in `#current` as long as a log
    * contains the entry. Without the entry in `#current`, the next entry of the item would not replace this entry, and
    * one message could contain the item twice.
    */

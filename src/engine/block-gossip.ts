@@ -36,7 +36,7 @@ const CLOCK_DEPENDENT_REJECTIONS: ReadonlySet<BlockRejectionCode> = new Set([
 ]);
 /**
  * Codes of rejections that depend only on the header of the block and on the chain below the block. Two blocks with the
- * same header therefore get the same rejection, even if they contain different transactions.
+ * same header therefore get the same rejection, even if the two blocks contain different transactions.
  */
 const HEADER_REJECTIONS: ReadonlySet<BlockRejectionCode> = new Set([
   'BLOCK_VERSION_INVALID',
@@ -112,7 +112,7 @@ export class BlockGossip {
     });
   }
 
-  /** @param json the block in JSON as the peer sent it, not yet checked */
+  /** @param json the JSON of the block that the peer sent; not checked yet */
   async receive(peerId: PeerId, json: unknown): Promise<void> {
     const { chain, importer, clock, noteBlockTime, penalise, synchronizer } = this.#dependencies;
     const receivedMs = clock.nowMs();

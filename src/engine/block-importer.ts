@@ -64,10 +64,10 @@ export class BlockImporter {
 
   /**
    * Compares a block from a peer with the tip. If the block follows the tip, the method validates the block and appends
-   * it to the chain. If the block wins a tie-break against the tip, the method validates the block and replaces the tip
-   * with the block. A final tip is never replaced. If the rules refuse the block, the promise resolves with an outcome
-   * of the kind `refused`. The promise rejects only if the import fails for another reason, such as a failed write to
-   * the store.
+   * the block to the chain. If the block wins a tie-break against the tip, the method validates the block and replaces
+   * the tip with the block. A final tip is never replaced. If the rules refuse the block, the promise resolves with an
+   * outcome of the kind `refused`. The promise rejects only if the import fails for another reason, such as a failed
+   * write to the store.
    */
   import(block: Block): Promise<ImportOutcome> {
     const receivedAtS = this.#chain.nowS();
@@ -94,9 +94,9 @@ export class BlockImporter {
 
   /**
    * Compares a block with the tip. If the block follows the tip or wins a tie-break, the method checks the header,
-   * signature, payload hash and slot owner of the block, and whether the slot of the block has begun. For any other
-   * block, the method returns the result of `#applyForkChoice`. This method does not check the signatures of the
-   * transactions, because the check of many signatures takes long.
+   * signature, payload hash and slot owner of the block. The method also checks that the slot of the block has begun.
+   * For any other block, the method returns the result of `#applyForkChoice`. This method does not check the signatures
+   * of the transactions, because the check of many signatures takes long.
    *
    * @throws BlockRejected
    */
@@ -128,11 +128,11 @@ export class BlockImporter {
       case 'tieBreak':
         return tip.header.height <= finalizedHeight ? { kind: 'ignored', status } : { kind: 'fits', status };
       case 'betterChain':
-        // A received block can start a sync only if its generator is a registered delegate. The node does not have the
-        // state of the branch of the block, so the node looks for the delegate in the state of its own branch. Branches
-        // that split a short time ago have nearly the same delegates. The node does not check the signatures of the
-        // transactions here. This check would not stop a malicious delegate, because the delegate can also sign a block
-        // without transactions.
+        // A received block can start a sync only if the generator of the block is a registered delegate. The node does
+        // not have the state of the block's branch, so the node looks for the delegate in the state of the node's own
+        // branch. Branches that split a short time ago have nearly the same delegates. The node does not check the
+        // signatures of the transactions here. This check would not stop a malicious delegate, because the delegate can
+        // also sign a block without transactions.
         if (state.delegate(block.generatorPublicKey) === undefined) return { kind: 'ignored', status };
         rules.screenBlock(block, verify);
         this.#refuseFuture(block);
@@ -184,7 +184,7 @@ export class BlockImporter {
    * Turns the error of an import into the outcome of the import, and logs the refusal of the block (at a limited rate:
    * `BlockWarnings`).
    *
-   * @throws the error itself if it is not a rejection by the rules
+   * @throws the error itself if the error is not a rejection by the rules
    */
   #refused(block: Block, error: unknown): ImportOutcome {
     const rejection = error instanceof BranchRejected ? error.rejection : error;

@@ -35,9 +35,10 @@ export class BlockValidator {
    * Checks the signatures of blocks and of their transactions. If there are more than `INLINE_CHECKS_MAX` signatures
    * (`workers/verifier-pool.ts`) and the verifier has worker threads, these threads check the signatures. The results
    * go into the signature cache, from which later calls of `validate` and `Chain.commit` take the results. The method
-   * first checks the block signatures and the primary signatures of the transactions; these checks need no state. The
-   * method then checks second signatures, and the signatures of members of multisignature accounts, with the keys in
-   * the state at the tip. The method changes neither chain nor state, so other work can run at the same time.
+   * first checks the block signatures and the primary signatures of the transactions; these checks need no state. After
+   * that, the method checks second signatures, and members' signatures of multisignature transactions. For these
+   * checks, the method takes the public keys from the state at the tip. The method changes neither chain nor state, so
+   * other work can run at the same time.
    */
   async precheckSignatures(blocks: readonly Block[]): Promise<void> {
     const { rules, verifier, state } = this.#dependencies;

@@ -1,16 +1,16 @@
 /**
  * Logs warnings about blocks of peers: refused blocks and double forging. Peers can cause these warnings at will, for
- * example with blocks that they sign with a new key. The node therefore logs only a few warnings with one code in a
- * minute. The next warning states the number of blocks for which the node logged no warning. The node counts blocks of
- * registered delegates and blocks of other keys separately, so that a flood of blocks with new keys does not hide the
- * block of a delegate.
+ * example with blocks that the peers sign with new keys. In each minute, the node therefore logs only a few warnings
+ * with the same code. The next warning states the number of blocks for which the node logged no warning. The node
+ * counts blocks of registered delegates and blocks of other keys separately, so that a flood of blocks with new keys
+ * does not hide the block of a delegate.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LogFields, Observer } from '../ports/observer.ts';
 
-/** Length in milliseconds of the period in which the node logs at most `LINES_MAX` warnings with one code. */
+/** Length in milliseconds of the period in which the node logs at most `LINES_MAX` warnings with the same code. */
 const PERIOD_MS = 60_000;
 const LINES_MAX = 3;
 /**
@@ -67,7 +67,7 @@ export class BlockWarnings {
   /**
    * Logs a warning, or only counts the block. The next warning of the same kind states this count. If the limit of
    * warnings is reached, but the block is near the current slot, the method logs the line at the level `debug`. The
-   * slot history records such a line, but the diagnostics do not contain it.
+   * slot history records such a line, but the diagnostics do not contain the line.
    */
   warn({ code, message, slot, currentSlot, isOfDelegate, fields }: BlockWarning): void {
     const kind = `${code} ${isOfDelegate}`;
@@ -94,7 +94,8 @@ export class BlockWarnings {
   #period(kind: string): Period {
     const nowMs = this.#clock.nowMs();
     const period = this.#periods.get(kind);
-    // If the clock was set back, the start of the period can be in the future. A new period then begins immediately.
+    // If the clock was set back, the start of the period can be in the future. In this case, a new period begins
+    // immediately.
     if (period !== undefined && nowMs >= period.sinceMs && nowMs < period.sinceMs + PERIOD_MS) return period;
     const next = { sinceMs: nowMs, lines: 0, notLogged: period?.notLogged ?? 0 };
     this.#periods.set(kind, next);

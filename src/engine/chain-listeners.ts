@@ -14,8 +14,8 @@ import type { BlockBatch } from './commit.ts';
 export type BlockOrigin = 'received' | 'forged' | 'synced';
 
 /**
- * Methods that the chain calls after it has written a change to disk. The chain calls them in the order of the changes.
- * The methods must not throw.
+ * Methods that the chain calls after it has written a change to disk. The chain calls these methods in the order of the
+ * changes. The methods must not throw.
  */
 export interface ChainListener {
   /** @param blocks the applied blocks, oldest first */

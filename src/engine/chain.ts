@@ -103,12 +103,14 @@ export class Chain {
     this.#finalizedHeight = finalizedHeightOf(store, rules);
   }
 
-  /** The reader of the chain and of its state. Each read returns the data at the time of that read. */
+  /**
+   * Gives read access to the chain and to the state of the chain. Each read returns the data at the time of that read.
+   */
   get state(): ChainReader {
     return this.#store;
   }
 
-  /** Checks a signature. The result comes from the signature cache if the cache has it. */
+  /** Checks a signature. If the signature cache has the result of the check, the result comes from the cache. */
   get verify(): SignatureOracle {
     return this.validator.verify;
   }
@@ -125,7 +127,7 @@ export class Chain {
 
   /**
    * Height of the highest block that the node cannot revert, because the block is final or the store has no undo record
-   * of it. The node can switch to another branch only if the branch contains this block.
+   * of the block. The node can switch to another branch only if the branch contains this block.
    */
   get floorHeight(): number {
     const undoFloor = this.#store.undoFloor();

@@ -1,7 +1,7 @@
 /**
  * Writes the log lines about each change of the chain. For each change, at most one line has the level `info`. This
  * line is for the operator. All other lines have the level `debug`. The class `SlotHistory` reads the lines with the
- * level `debug`, and stores their events by slot.
+ * level `debug`, and stores the events of these lines by slot.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -15,7 +15,7 @@ import { isOrderCertain } from './slot-owners.ts';
 
 export interface ChangeLoggerDependencies {
   readonly params: ChainParams;
-  /** The chain as it is after the change. */
+  /** The chain after the change. */
   readonly state: Pick<ChainReader, 'header'>;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly observer: Pick<Observer, 'log'>;

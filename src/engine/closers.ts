@@ -22,8 +22,8 @@ export class Closers {
       try {
         await step();
       } catch (error) {
-        // The failed step can be a call of `close` of another instance of `Closers`. `error` is then an AggregateError
-        // with the errors of the steps of that instance.
+        // The failed step can be a call of `close` of another instance of `Closers`. In this case, `error` is an
+        // AggregateError with the errors of the steps of that instance.
         if (error instanceof AggregateError) errors.push(...(error.errors as unknown[]));
         else errors.push(error);
       }

@@ -12,9 +12,9 @@ import type { Block } from '../protocol/types.ts';
 import { BlockRejected } from '../protocol/verdict.ts';
 
 /**
- * If no block of the chain is final, the node keeps the undo records of this number of its newest blocks. The number is
- * ten rounds of 101 delegates. Generation 2 has no final blocks. The number limits the disk space of undo records. The
- * node cannot switch to a branch that split from the node's chain more than this number of blocks below the tip.
+ * Number of newest blocks whose undo records the node keeps if no block of the chain is final. The number is ten rounds
+ * of 101 delegates. Generation 2 has no final blocks. The number limits the disk space of undo records. The node cannot
+ * switch to a branch that split from the node's chain more than this number of blocks below the tip.
  */
 const UNDO_BLOCKS_WITHOUT_FINALITY = 1010;
 
@@ -41,8 +41,8 @@ export class BranchRejected extends Error {
 
 /**
  * Returns the height of the highest block that the node must not revert. The result is the higher of two heights: the
- * finalized height in the state, and the height in the note `FINALIZED_NOTE`, a record in the store that is not part of
- * the state. The note is necessary because a revert can lower the finalized height in the state.
+ * finalized height in the state, and the height in the note `FINALIZED_NOTE`. This note is a record in the store, but
+ * not a part of the state. The note is necessary because a revert can lower the finalized height in the state.
  */
 export function finalizedHeightOf(store: ChainStore, rules: Rules): number {
   const note = store.note(FINALIZED_NOTE);

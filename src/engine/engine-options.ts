@@ -53,7 +53,7 @@ export interface EngineOptions {
    */
   readonly ownDelegates?: Iterable<PublicKey>;
   /**
-   * Whether the operator configured peers, by address or by host name. The default is true if `peers` contains a fixed
+   * True if the operator configured peers, by address or by host name. The default is true if `peers` contains a fixed
    * peer or a seed peer.
    */
   readonly expectsPeers?: boolean;
@@ -110,7 +110,7 @@ export interface EngineDependencies {
   readonly watermarks?: SigningWatermarks | undefined;
   /**
    * Stores the transactions that the node accepted from clients. By default, these transactions are in memory only, and
-   * the node loses them when it stops.
+   * the node loses these transactions when the node stops.
    */
   readonly transactionJournal?: TransactionJournal;
   readonly observer: Observer;

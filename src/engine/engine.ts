@@ -44,8 +44,8 @@ const FIRST_FORGED_HEIGHT = 2;
 /** If the tip is older than this number of slots, the node does not count as caught up with the network. */
 const CAUGHT_UP_SLOTS_MAX = 10;
 /**
- * After its start, the node asks this number of peers for the transactions in their pools. The node asks more than one
- * peer, because the pool of a single peer can contain few transactions.
+ * Number of peers that the node asks, after its start, for the transactions in the pools of these peers. The node asks
+ * more than one peer, because the pool of a single peer can contain few transactions.
  */
 const POOL_FETCHES = 3;
 
@@ -291,8 +291,8 @@ export class Engine {
 
   /**
    * Calls the listener when a peer's transaction first passes verification, and when `TransactionPool.announce`
-   * announces a client's transaction. A transaction of a multisignature account also counts as verified if it lacks
-   * only members' signatures.
+   * announces a client's transaction. A transaction of a multisignature account also counts as verified if only
+   * members' signatures are missing.
    */
   listenToTransactions(listener: (transaction: Transaction) => void): void {
     this.#transactionListeners.push(listener);

@@ -18,8 +18,8 @@ import type { PeerId, TransportHandlers } from '../ports/transport.ts';
 export const REQUESTS_WAITING_MAX = 64;
 
 /**
- * Approximate time in milliseconds to read and refuse a request. For each refusal, the queue takes this time from the
- * budget (`WorkShare`) from which it also takes the time of the answers.
+ * Approximate time in milliseconds to read and refuse a request. The queue takes this time for each refusal, and the
+ * time for each answer, from the same budget (`WorkShare`).
  */
 const REFUSAL_MS = 0.25;
 /** All refusals use one error object, because a stack trace costs more time than the rest of a refusal. */
@@ -34,7 +34,7 @@ interface PendingRequest {
 
 export interface FairAnswerQueueOptions {
   readonly share: WorkShare;
-  /** Whether the peer is a named peer of the configuration. */
+  /** Returns true if the peer is a named peer of the configuration. */
   isNamed(peerId: PeerId): boolean;
 }
 
@@ -110,7 +110,7 @@ export class FairAnswerQueue {
 
   /**
    * Removes and returns the oldest request of the peer whose turn it is; undefined if no request is waiting. If the
-   * peer has further waiting requests, the peer moves behind all other peers in its map (`#named` or `#others`).
+   * peer has further waiting requests, the peer moves behind all other peers in the same map (`#named` or `#others`).
    */
   #next(): PendingRequest | undefined {
     const queues = this.#named.size > 0 ? this.#named : this.#others;

@@ -1,6 +1,6 @@
 /**
  * Defines settings of a protocol generation that are not rules of the chain. The settings control how the node behaves
- * towards other nodes, and when it forges.
+ * towards other nodes, and when the node forges.
  */
 
 export interface GenerationProfile {
@@ -10,14 +10,14 @@ export interface GenerationProfile {
    */
   readonly transactionGossip: 'ids' | 'whole';
   /**
-   * Whether the protocol has a request that asks a peer for its tip. If false, the node uses the tip that the peer last
-   * announced.
+   * True if the protocol has a request with which the node can ask a peer for the peer's tip. If false, the node uses
+   * the tip that the peer last announced.
    */
   readonly isTipAsked: boolean;
   /**
    * If true, the node also synchronises with peers that have our height but another broadhash, as long as no peer
    * announces a better tip than ours. Without this setting, a network of generation 2 could stay split into two parts
-   * with chains of equal length: in both parts, the consensus can be too low for forging, so neither chain grows.
+   * with chains of equal length. In both parts, the consensus can be too low for forging, so neither chain grows.
    */
   readonly rivalsAtOurHeight: boolean;
   /** Maximum number of blocks in one answer to a peer. */
@@ -34,7 +34,7 @@ export interface GenerationProfile {
   readonly sharedPerAnswerMax: number;
   /**
    * The node forges only if at least this percentage of peers have our tip; 0 for no minimum. The node computes two
-   * percentages: one among all connected peers, and one among only the peers that this node dialled or that its
+   * percentages: one among all connected peers, and one among only the peers that this node dialled or that the
    * operator named. It is enough that one of the two percentages reaches the minimum.
    */
   readonly forgingConsensusMin: number;

@@ -156,8 +156,8 @@ export class Gossip {
   }
 
   /**
-   * Records that a peer asked for these transactions and got them. The node then does not announce these transactions
-   * to the peer.
+   * Records that a peer asked for these transactions and got them. After this call, the node does not announce these
+   * transactions to the peer.
    */
   gave(peerId: PeerId, transactions: unknown): void {
     if (Array.isArray(transactions)) this.#transactions.given(peerId, idsOf(transactions));
@@ -257,11 +257,11 @@ export class Gossip {
   /**
    * Handles the members' signatures in a message of a peer. Adds each signature to the pending transaction that the
    * signature names. Leaves out the remaining signatures in two cases: when the verification budget of the peer is used
-   * up, and after a false signature. Honest peers verify a signature before they pass it on. An attacker can make a
-   * false signature without work, but this node needs time to check a signature. After a false signature, the node
-   * therefore ignores the sender's signatures for `FALSE_SIGNATURE_PAUSE_MS`. The sender gets no penalty, because two
-   * transactions can have the same id. It is possible that an honest sender has the other transaction, for which the
-   * signature is correct (`peers/penalties.ts`).
+   * up, and after a false signature. An honest peer verifies a signature before the peer relays the signature. An
+   * attacker can make a false signature without work, but this node needs time to check a signature. After a false
+   * signature, the node therefore ignores the sender's signatures for `FALSE_SIGNATURE_PAUSE_MS`. The sender gets no
+   * penalty, because two transactions can have the same id. It is possible that an honest sender has the other
+   * transaction, for which the signature is correct (`peers/penalties.ts`).
    */
   #takeSignatures(peerId: PeerId, signatures: readonly MemberSignature[]): void {
     const { pool, clock, observer, payerOf } = this.#dependencies;
@@ -302,7 +302,7 @@ export class Gossip {
   #logFailure(peerId: PeerId, error: unknown): void {
     const code = error instanceof ProtocolError ? error.code : 'GOSSIP_FAILED';
     // The level `error` is only for errors of this node. A missing answer of a peer is no error of this node. A failed
-    // write to the store is an error of this node, but `DiskWatch` has already logged it at the level `error`.
+    // write to the store is an error of this node, but `DiskWatch` has already logged this error at the level `error`.
     const isOurs = code === 'GOSSIP_FAILED' || (code.startsWith('STORE_') && !LOGGED_BY_DISK_WATCH.has(code));
     this.#dependencies.observer.log(isOurs ? 'error' : 'debug', code, 'could not handle a message', {
       peer: peerId,

@@ -134,8 +134,8 @@ export class IndexDeferral {
     const { indexes, users, clock } = this.#dependencies;
     if (this.#sinceMs === undefined) return false;
     const ageMs = clock.nowMs() - this.#sinceMs;
-    // The age of the deferral is below 0 if the clock of the machine was set back. The true age is then unknown, so the
-    // method requests a backfill.
+    // The age of the deferral is below 0 if the clock of the machine was set back. In this case, the true age is
+    // unknown, so the method requests a backfill.
     const isOld = ageMs > LAG_MS_MAX || ageMs < 0;
     return this.#hasFailed || isOld || indexes.indexLag > LAG_MAX || users.isAwaited();
   }

@@ -140,9 +140,9 @@ export class NetworkView {
 
   /**
    * Returns the height that the largest number of connected peers announce; 0 if no connected peer announces a height.
-   * If several heights are equally frequent, the result is the lowest of them. If this node dialled any of the peers
-   * that announce a height, or if the operator named any of them, only the dialled or named peers count. The reference
-   * counts all connected peers.
+   * If several heights are equally frequent, the result is the lowest of these heights. If this node dialled any of the
+   * peers that announce a height, or if the operator named any of them, only the dialled or named peers count. The
+   * reference counts all connected peers.
    */
   networkHeight(): number {
     const counts = new Map<number, number>();

@@ -2,7 +2,7 @@
  * Runs the signature searches of many transactions together (`Rules.signatureSearch`). A search finds the keys with
  * which a transaction was signed. In each step, the search asks for signature checks. From the results, the search
  * decides which checks it asks for in its next step. In each step, this module collects the checks of all searches, and
- * passes them to the verifier together.
+ * passes these checks to the verifier together.
  */
 
 import type { Verifier } from '../ports/verifier.ts';

@@ -1,8 +1,8 @@
 /**
  * Finds the owners of slots, according to the chain of this node. For a slot at or before the tip, the owner is
- * certain: the height of the first block in this slot or after it gives the round, and thus the order of forgers. For
- * slots after the tip, it is possible that other nodes have blocks that this node does not have. The owner of a slot
- * after the tip is therefore certain only if such blocks cannot have begun a later round before the slot.
+ * certain. The first block in this slot or in a later slot shows the round, and the round gives the order of forgers.
+ * For slots after the tip, it is possible that other nodes have blocks that this node does not have. The owner of a
+ * slot after the tip is therefore certain only if such blocks cannot have begun a later round before the slot.
  */
 
 import type { ChainReader } from '../ports/store.ts';
@@ -15,8 +15,8 @@ import type { BlockHeader, PublicKey } from '../protocol/types.ts';
 export interface SlotOwner {
   readonly delegate: PublicKey;
   /**
-   * Height of the first block in this slot or after it; for a slot after the tip, the height of the next block. The
-   * order of forgers at this height determines the owner.
+   * Height of the first block in this slot or in a later slot. For a slot after the tip, this is the height of the next
+   * block. The order of forgers at this height determines the owner.
    */
   readonly height: number;
   /**
@@ -42,7 +42,7 @@ export class SlotOwners {
   readonly #state: ChainReader;
   /**
    * For each round, the map contains the owner of each slot, by the slot number modulo the number of active delegates.
-   * The owners are cached because finding them reads all headers of the round.
+   * The map is a cache, because the search for the owners reads all headers of the round.
    */
   readonly #rounds = new Map<number, ReadonlyMap<number, PublicKey>>();
 

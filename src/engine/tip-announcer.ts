@@ -32,8 +32,7 @@ export class TipAnnouncer {
   }
 
   /**
-   * Announces the present tip. Does nothing during a sync, because the tip then changes with each batch of downloaded
-   * blocks.
+   * Announces the present tip. Does nothing during a sync, because each batch of downloaded blocks changes the tip.
    */
   announce(): void {
     const { transport, isSyncing } = this.#dependencies;

@@ -51,7 +51,7 @@ export const REFUSED_PAUSE_MS = 60_000;
  * One of `AGAIN_EVERY` consecutive requests to a peer asks for refused transactions, even if new transactions are
  * waiting. The request leaves out the transactions whose pause (`REFUSED_PAUSE_MS`) has not ended. In a network with
  * much traffic, new transactions are always waiting. Without this rule, the node might never ask again for a good
- * transaction of which it got a damaged copy.
+ * transaction of which the node got a damaged copy.
  */
 export const AGAIN_EVERY = 4;
 /**
@@ -90,14 +90,14 @@ export interface FetcherOptions {
   /** Returns whether the pool or the chain has a transaction. */
   readonly has: (id: TransactionId) => boolean;
   readonly take: (peerId: PeerId, transactions: readonly unknown[]) => Promise<TakenTransactions>;
-  /** Called when a request, or the handling of its answer, failed. */
+  /** Called when a request failed, or when the handling of an answer failed. */
   readonly failed: (peerId: PeerId, error: unknown) => void;
 }
 
 interface Refusal {
   /**
-   * Peers that sent the transaction; the peer that sent it most recently is last. The node does not ask these peers for
-   * the transaction while it remembers that the pool refused the transaction.
+   * Peers that sent the transaction; the peer that sent the transaction most recently is last. The node does not ask
+   * these peers for the transaction while the node remembers that the pool refused the transaction.
    */
   readonly givers: readonly PeerId[];
   /** Number of times that peers sent the transaction and the pool refused it. */
@@ -124,7 +124,7 @@ interface Announcer {
    * to `largest`.
    */
   batchMax: number;
-  /** Whether a request to this peer has no answer yet. */
+  /** True while a request to this peer has no answer yet. */
   isAsked: boolean;
   /** Number of requests to this peer so far. */
   requests: number;
@@ -153,7 +153,7 @@ export class TransactionFetcher {
     this.#stopped = true;
   }
 
-  /** Called when the connection to a peer ended. The node then stops asking the peer. */
+  /** Called when the connection to a peer ended. From then on, the node does not ask the peer. */
   disconnected(peerId: PeerId): void {
     const announcer = this.#announcers.get(peerId);
     announcer?.timer?.cancel();

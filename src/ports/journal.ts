@@ -34,8 +34,8 @@ export interface RecalledHeader {
 export interface SigningJournal {
   /**
    * Returns the last header of the delegate in this journal; undefined if the journal has no header of the delegate,
-   * even if there is a watermark (see `recalled`). If the journal already had a header of the delegate when the journal
-   * was opened, and the header in the watermark was newer, the header in the watermark was copied to the journal.
+   * even if there is a watermark (see `recalled`). When the journal is opened, the header of a newer watermark is
+   * copied to the journal, but only if the journal already has a header of the delegate.
    */
   last(publicKey: PublicKey): SignedHeader | undefined;
   /**
@@ -48,11 +48,10 @@ export interface SigningJournal {
   /**
    * Returns true if the delegate's record is incomplete because the record comes from a copy. The record comes from a
    * copy if the journal was copied or restored, or if an imported record was a copy. If the journal has no header of
-   * the delegate, the result is also true in three further cases: the watermark is a copy, the watermark says that the
-   * delegate was handed over, or the watermark is older than a block of another node. If the result is true, it is
-   * possible that another node has the original record, and signs the next header. The result is false if the record is
-   * complete. The result is also false if the record is incomplete for another reason, such as the first start of a
-   * delegate.
+   * the delegate, the watermark counts, too. In this case, the result is true if the watermark is a copy, says that the
+   * delegate was handed over, or is older than a block of another node. If the result is true, it is possible that
+   * another node has the original record, and signs the next header. The result is false if the record is complete. The
+   * result is also false if the record is incomplete for another reason, such as the first start of a delegate.
    */
   isCopyFor(publicKey: PublicKey): boolean;
   /**
@@ -86,8 +85,8 @@ export interface SigningJournal {
   record(publicKey: PublicKey, header: SignedHeader): void;
   /**
    * Stores the chain time `sinceS` (in whole seconds). It is possible that, before this time, the delegate signed
-   * headers that are not in this journal. Such a time can begin a wait of the delegate before its next signature
-   * (`engine/forge/waits.ts`). The entry is on disk when the method returns.
+   * headers that are not in this journal. Such a time can begin a wait of the delegate before the delegate's next
+   * signature (`engine/forge/waits.ts`). The entry is on disk when the method returns.
    *
    * @param isCopy the result of `isCopyFor` from now on; false by default
    * @param foreignS the result of `foreignS` from now on; unchanged by default
@@ -152,8 +151,8 @@ export interface Watermark {
 
 /**
  * The watermarks of the delegates of a network. The watermarks stay up to date when somebody restores an old data
- * folder, because they are stored outside of this folder. The node can work without watermarks, so the functions of
- * this interface do not throw. If a watermark cannot be read, `read` returns undefined.
+ * folder, because the watermarks are stored outside of this folder. The node can work without watermarks, so the
+ * functions of this interface do not throw. If a watermark cannot be read, `read` returns undefined.
  */
 export interface SigningWatermarks {
   read(publicKey: PublicKey): Watermark | undefined;

@@ -1,7 +1,7 @@
 /**
- * Defines the interface to a node. The interface has three implementations: the process of a running node, each reading
- * process of the node (a process that answers HTTP requests), and the view of a stopped node (`openStoppedNode`). The
- * HTTP module reads and changes the node only through this interface.
+ * Defines the interface to a node. The interface has three implementations: the process of a running node, a reading
+ * process (which answers HTTP requests for the node), and the view of a stopped node (`openStoppedNode`). The HTTP
+ * module reads and changes the node only through this interface.
  */
 
 import type { ChainParams } from '../protocol/params.ts';
@@ -20,7 +20,7 @@ import type { PeerInfo } from './transport.ts';
  */
 export type PoolState = 'received' | 'validated' | 'verified' | 'pending' | 'ready';
 
-/** Values that do not change while the process runs. */
+/** The identity of a node: values that do not change while the process runs. */
 export interface NodeIdentity {
   readonly networkName: string;
   /** Version of the Lisk software that the node reports to peers and clients (`appVersion` of the network). */
@@ -28,7 +28,7 @@ export interface NodeIdentity {
   readonly protocolVersion: string;
   /**
    * The letter `v` and the version of Bloomery. If the date and time of the build are known, the text also contains
-   * them, in UTC. The text is empty only in tests.
+   * this date and time, in UTC. The text is empty only in tests.
    */
   readonly build: string;
   /** Commit of the source code: 40 hexadecimal characters, or empty if unknown. */
@@ -64,8 +64,8 @@ export interface NodeStatus {
   readonly pool: Readonly<Record<PoolState, number>>;
   /**
    * Time in milliseconds by which the clocks of the peers seem to be ahead of this node's clock; negative if the peers'
-   * clocks are behind. The value is undefined if the node cannot determine which clock is wrong. It is also undefined
-   * unless, in the last hour, two or more peers have each sent at least three blocks.
+   * clocks are behind. The value is undefined if the node cannot determine which clock is wrong. The value is also
+   * undefined if, in the last hour, fewer than two peers have each sent at least three blocks.
    */
   readonly clockOffsetMs?: number;
   /**
@@ -81,7 +81,7 @@ export interface NodeStatus {
   readonly sync?: SyncProgress;
   /**
    * True if the node has no peers and needs none. The node needs no peers if P2P is off. The node also needs no peers
-   * if both of these conditions hold: the configuration names no other node as a fixed or seed peer, and the forging
+   * if two conditions hold. First, the configuration names no other node as a fixed or seed peer. Second, the forging
    * delegates of this node own all slots of the next block's round.
    */
   readonly isAlone?: true;
@@ -203,8 +203,8 @@ export interface PeerVerdict {
    * The verdict is `dropped` if the connection ended, or if a dial failed for a lasting reason (for example, because
    * the peer belongs to another network). If the peer connects again, its verdict is no longer `dropped`. The verdict
    * `waiting` means that the node will not dial the peer before `untilMs`. If the verdict is `waiting` and `untilMs` is
-   * absent, the node does not dial the peer again until one of two events: the node restarts, or a connection that the
-   * peer opened ends. The verdict is `known` if the node knows the address, and can dial the address now.
+   * absent, the node does not dial the peer again, except after a restart of the node, or after the end of a connection
+   * that the peer opened. The verdict is `known` if the node knows the address, and can dial the address now.
    */
   readonly verdict: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known';
   readonly direction?: 'inbound' | 'outbound';
@@ -243,7 +243,7 @@ export interface PeerVerdict {
 export interface ForgingDelegate {
   readonly publicKey: PublicKey;
   readonly forging: boolean;
-  /** The reason why this delegate does not sign yet although its forging is on. */
+  /** The reason why this delegate does not sign yet although forging is on for this delegate. */
   readonly waiting?: ForgingWait;
   /** The reason why this node forges for no delegate at present. */
   readonly paused?: ForgingPause;
@@ -421,7 +421,7 @@ export interface NodeApi {
 
 /**
  * The API inside the process of the node. If the result of a method is `Live` in `NodeApi`, the method returns its
- * value synchronously here. The only exception is `signersOf`, because it must check signatures.
+ * value synchronously here. Only `signersOf` can still return a promise, because this method must check signatures.
  */
 export interface LocalNodeApi extends NodeApi {
   status(): NodeStatus;

@@ -18,16 +18,16 @@ export interface NodeHistory {
 export interface HistoryPoint {
   /** Start of the interval; Unix time in milliseconds. */
   readonly timeMs: number;
-  /** Number of blocks that were applied. */
+  /** Number of blocks that the node applied in the interval. */
   readonly blocks: number;
-  /** Number of transactions in the blocks that were applied. */
+  /** Number of transactions in the blocks that the node applied in the interval. */
   readonly transactions: number;
   /**
    * Number of empty slots between applied blocks. The empty slots before a block that the node downloaded in a sync do
    * not count.
    */
   readonly missedSlots: number;
-  /** Number of times that the node reverted one block or several blocks together. */
+  /** Number of reorgs in the interval. In a reorg, the node reverts one block, or several blocks together. */
   readonly reorgs: number;
   /**
    * Mean time in milliseconds from the timestamp of a block until this node applied the block. Blocks that the node

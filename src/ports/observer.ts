@@ -21,9 +21,9 @@ export interface Observer {
    * the unit.
    */
   count(metric: string, by?: number, labels?: Readonly<Record<string, string>>): void;
-  /** Sets a gauge. */
+  /** Sets the gauge `metric` to `value`. */
   gauge(metric: string, value: number, labels?: Readonly<Record<string, string>>): void;
-  /** Adds an observation to a histogram. */
+  /** Adds the observed `value` to the histogram `metric`. */
   observe(metric: string, value: number, labels?: Readonly<Record<string, string>>): void;
 }
 

@@ -59,7 +59,10 @@ export interface DelegateEntry {
    * latest complete round.
    */
   readonly rank: number | null;
-  /** Percentage of the delegate's slots in which it produced a block, with two decimals; 0 before its first slot. */
+  /**
+   * Percentage of the delegate's slots in which the delegate produced a block, with two decimals; 0 before the
+   * delegate's first slot.
+   */
   readonly productivity: number;
   /** Vote weight of the delegate as a percentage of the supply, with two decimals. */
   readonly approval: number;
@@ -145,9 +148,9 @@ export interface TransactionEntry {
   readonly transaction: Transaction;
   readonly blockId: BlockId;
   readonly height: number;
-  /** Public key of the recipient's account; undefined if it is unknown. */
+  /** Public key of the recipient's account; undefined if this key is unknown. */
   readonly recipientPublicKey?: PublicKey;
-  /** Second public key of the sender's account, if it has one. */
+  /** Second public key of the sender's account, if the account has a second key. */
   readonly senderSecondPublicKey?: PublicKey;
 }
 

@@ -20,7 +20,7 @@ import type { Generation } from '../protocol/params.ts';
  * generation.
  */
 export type RateKind =
-  /** An announcement of the sender's node info, such as its tip. */
+  /** An announcement of the sender's node info, such as the sender's tip. */
   | 'info'
   | 'infoRequest'
   | 'peersRequest'
@@ -62,7 +62,7 @@ export interface RateRow {
   readonly own: Sending;
   /**
    * Highest rate at which a reference node (lisk-sdk) sends messages or calls of this kind, in any configuration. The
-   * rate is undefined if a reference node never sends them.
+   * rate is undefined if a reference node never sends messages or calls of this kind.
    */
   readonly reference: Sending | undefined;
   /**
@@ -146,7 +146,7 @@ const BROADCASTS: Sending = { burst: 1, everyMs: 1_000 };
  * Rate at which this node sends a kind of message that release 3.0.2 limits. Release 3.0.2 accepts three messages of
  * the kind from a peer in ten seconds without a penalty. This node sends at most one message every five seconds, like
  * release 3.0.2 with its default configuration. Four messages can therefore arrive within ten seconds only if the first
- * of them is five seconds late.
+ * of these messages is five seconds late.
  */
 const RATIONED: Sending = { burst: 1, everyMs: 5_000 };
 /** Rate at which this node sends a kind of message for which nodes of generation 2 have no limit. */

@@ -1,6 +1,6 @@
 /**
- * Defines the report about slots: the events of each slot (for example a forged or reverted block), the owner of each
- * slot, and the slots whose owners this node did not know for certain.
+ * Defines the report about slots. The report contains the events of each slot (for example a forged or reverted block)
+ * and the owner of each slot. It also contains the slots whose owners this node did not know for certain.
  */
 
 import type { PublicKey } from '../protocol/types.ts';

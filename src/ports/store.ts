@@ -1,6 +1,7 @@
 /**
  * Defines the interface through which the engine uses the store of a chain. Reads and transactions of the store are
- * synchronous, so the store cannot change between a check and a write unless the caller awaits something between them.
+ * synchronous, so the store cannot change between a check and a write unless the caller awaits something between the
+ * check and the write.
  */
 
 import type { NoteName } from './notes.ts';

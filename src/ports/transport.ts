@@ -197,8 +197,8 @@ export type PeerOffenceCode =
   /** The peer's info about itself is larger than allowed. */
   | 'INFO_TOO_LARGE'
   /**
-   * Within ten seconds, the peer sent 200 frames more than its rate limit for all frames allows
-   * (`p2p/frame-filter.ts`). The transport dropped these 200 frames.
+   * Within ten seconds, the peer exceeded its rate limit for all frames by 200 frames (`p2p/frame-filter.ts`). The
+   * transport dropped these 200 frames.
    */
   | 'MESSAGE_RATE'
   /** The peer sent 1,500 frames within one second. The transport closed the connection. */
@@ -249,7 +249,8 @@ export interface Transport {
 
 /**
  * Maximum number of ids in a request for a common block. A node of lisk-sdk 3.0.2 sends at most 202 ids. A node of
- * lisk-sdk 2.3.8 never sends this request, but accepts it from nodes of earlier releases with up to 1,000 ids.
+ * lisk-sdk 2.3.8 never sends this request, but accepts this request with up to 1,000 ids from nodes of earlier
+ * releases.
  */
 export const COMMON_BLOCK_IDS_MAX = 1_000;
 

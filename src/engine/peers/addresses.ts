@@ -1,6 +1,6 @@
 /**
- * Computes properties of peer addresses: whether an address is public, private or local, its netgroup, and its bucket
- * in the peer book. A netgroup consists of all addresses with the same first two octets.
+ * Computes properties of a peer address: its scope (public, private or local), its netgroup, and its bucket in the peer
+ * book. A netgroup consists of all addresses with the same first two octets.
  */
 
 import { sha256 } from '../../crypto/hash.ts';
@@ -67,7 +67,7 @@ export function isPlausible(ip: string, sourceIp: string): boolean {
  *
  * @param secret four random bytes, so that no other node can compute the bucket
  * @param sourceIp IP address of the peer that reported the new peer. Undefined if the new peer reported itself, or if
- *   the node moves a tried peer to the list `new` because it could not reach the peer
+ *   the node moves a tried peer to the list `new` because the node could not reach this peer
  */
 export function newBucketOf(secret: Uint8Array, ip: string, sourceIp: string | undefined): number {
   const net = netOf(ip);

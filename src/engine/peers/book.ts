@@ -107,7 +107,7 @@ export class PeerBook {
    * address of the peer, this method adds the rest of the info.
    *
    * @param sourceIp IP address of the peer that reported the new peer. Undefined if the new peer reported itself, or if
-   *   the node moves a tried peer to the list `new` because it could not reach the peer
+   *   the node moves a tried peer to the list `new` because the node could not reach this peer
    */
   add(info: PeerInfo, sourceIp?: string): void {
     const known = this.#entries.get(peerIdOf(info));

@@ -1,7 +1,7 @@
 /**
- * Estimates the time by which the clocks of the peers are ahead of this node's clock, or behind it. The estimate uses
- * the arrival times of blocks. A forger makes a block at the start of the forger's slot, and the block arrives soon
- * afterwards. No other message shows the time of a node's clock.
+ * Estimates the time by which the clocks of the peers are ahead of this node's clock, or behind this node's clock. The
+ * estimate uses the arrival times of blocks. A forger makes a block at the start of the forger's slot, and the block
+ * arrives soon afterwards. No other message shows the time of a node's clock.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -54,10 +54,10 @@ const DISCONNECTED_MS_MAX = 60_000;
 export const CLOCK_OFFSET_WARN_MS = 2_000;
 const WARN_EVERY_MS = 3_600_000;
 /**
- * Time in milliseconds for which a verdict of kind `peer` or `unclear` must hold before `verdict` returns it. If
- * somebody sets our clock and the size of the change is unknown, `wasSet` drops all samples. A peer then counts again
- * only after `SAMPLES_MIN` further blocks have arrived from the peer. Until all peers count again, the verdict can be
- * wrong.
+ * Time in milliseconds for which a verdict of kind `peer` or `unclear` must hold before `verdict` returns this verdict.
+ * If somebody sets our clock and the size of the change is unknown, `wasSet` drops all samples. A peer then counts
+ * again only after `SAMPLES_MIN` further blocks have arrived from the peer. Until all peers count again, the verdict
+ * can be wrong.
  */
 const LASTING_MS = 120_000;
 
@@ -114,8 +114,9 @@ export class ClockOffset {
   /** The samples of each peer, oldest first. */
   readonly #samples = new Map<PeerId, readonly Sample[]>();
   /**
-   * For each of the newest `BLOCKS_MAX` imported blocks, oldest first: the start of its slot minus the arrival of the
-   * imported copy, in milliseconds; 0 if the node refused an earlier copy because the slot had not begun.
+   * An offset in milliseconds for each of the newest `BLOCKS_MAX` imported blocks, oldest first. The offset is the
+   * start of the block's slot minus the arrival of the imported copy. The offset is 0 if the node refused an earlier
+   * copy because the slot of the block had not begun.
    */
   readonly #blockOffsetsMs = new Map<BlockId, number>();
   /**
@@ -184,8 +185,8 @@ export class ClockOffset {
    * Adjusts the samples to the new time after somebody has set our clock. The node measured the samples before the
    * clock was set.
    *
-   * @param byMs time in milliseconds by which the clock was set forward; negative if it was set back. If this time is
-   *   unknown, the caller passes undefined, and the method drops all samples.
+   * @param byMs time in milliseconds by which the clock was set forward; negative if the clock was set back. If this
+   *   time is unknown, the caller passes undefined, and the method drops all samples.
    */
   wasSet(byMs: number | undefined): void {
     for (const [peerId, samples] of [...this.#samples]) {
@@ -259,9 +260,9 @@ export class ClockOffset {
    * Returns the offset of the given peers' clocks if enough of these peers agree; otherwise undefined. Only peers with
    * at least `SAMPLES_MIN` recent samples count. Peers agree if their clocks are all ahead of ours, or all behind ours,
    * by more than `limitMs`. Enough peers agree if at least two peers agree, and if these are more than half of the
-   * peers that count. For a result that the peers are behind, a further condition must hold: of the newest `BLOCKS_MAX`
-   * imported blocks, from any peers, at most `ON_TIME_MAX` arrived no later than `limitMs` after the start of their
-   * slots. As in `verdict`, all peers at one IP address count as one peer.
+   * peers that count. For a result that the peers are behind, a further condition must hold. The condition is about the
+   * newest `BLOCKS_MAX` imported blocks, from any peers: at most `ON_TIME_MAX` of these blocks arrived within `limitMs`
+   * after the start of their slots. As in `verdict`, all peers at one IP address count as one peer.
    *
    * The node does not forge while the result is defined, so an outdated result would cost slots. The method therefore
    * computes the offset of each peer with `#lastingOffsetMs`: the offset falls below the limit as soon as one block of
@@ -338,8 +339,8 @@ export class ClockOffset {
   #log(level: 'info' | 'warn', code: string, message: string, fields: LogFields): void {
     const nowMs = this.#clock.nowMs();
     const loggedMs = this.#loggedMs.get(code) ?? Number.NEGATIVE_INFINITY;
-    // If the clock was set back, the time of the last log line can be in the future. The method then logs a line
-    // immediately.
+    // If the clock was set back, the time of the last log line can be in the future. In this case, the method logs a
+    // line immediately.
     if (nowMs >= loggedMs && nowMs < loggedMs + WARN_EVERY_MS) return;
     this.#loggedMs.set(code, nowMs);
     this.#observer.log(level, code, message, fields);

@@ -30,7 +30,7 @@ const OWN_MAX = 32;
  * Shortest and longest wait after a failed dial with the outcome `unreachable`, in milliseconds. Each further such
  * failure doubles the wait, until a dial succeeds. The shortest wait also applies after the outcome `connected`, and
  * after the end of a connection. The code `FORBIDDEN_CODE` means that one of the two nodes has banned or blacklisted
- * the other. If a dial failed or a connection ended with this code, the wait is `WAIT_FORBIDDEN_MS` instead.
+ * the other node. If a dial failed or a connection ended with this code, the wait is `WAIT_FORBIDDEN_MS` instead.
  */
 const WAIT = { firstMs: 10_000, mostMs: 600_000 };
 /**
@@ -128,7 +128,10 @@ export class DialPlan {
     return 'unreachable';
   }
 
-  /** Records that a connection ended, whether this node or the peer had opened it. Sets the time of the next dial. */
+  /**
+   * Records that a connection ended, whether this node or the peer had opened the connection. Sets the time of the next
+   * dial.
+   */
   lost(peerId: PeerId, code: number, isFixed: boolean): void {
     // It is possible that a peer closes every connection as soon as the connection is open. Without a wait, the node
     // would dial this peer again and again.

@@ -27,7 +27,7 @@ import { selectToDial, selectToExchange, shuffled, TRIED_ENOUGH } from './select
 export interface PeerIntervals {
   /** Time in milliseconds between two rounds of dialling. The default is 10 000, as in lisk-sdk. */
   readonly populateMs: number;
-  /** Time in milliseconds after which the node asks its seeds for peers again. The default is 30 000. */
+  /** Interval in milliseconds at which the node asks its seeds for lists of peers. The default is 30 000. */
   readonly seedMs: number;
   /**
    * Interval in milliseconds at which the node disconnects one peer that it dialled, to dial another peer instead. The
@@ -103,7 +103,7 @@ export class Dialler {
     this.#plan = new DialPlan(clock, random);
   }
 
-  /** Begins to dial immediately. */
+  /** Begins immediately to dial peers. */
   start(): void {
     this.#stopped = false;
     this.#nextRoundMs = this.#clock.nowMs();
@@ -165,7 +165,10 @@ export class Dialler {
     return this.#plan.isOwn(peerIdOf(address)) || isOwnAddress(address, this.#options.own);
   }
 
-  /** Dials the fixed peers that are due, and other peers if the next round is due. Then sets the timer again. */
+  /**
+   * Dials the fixed peers that are due, and other peers if the next round is due. Then sets the timer for the next call
+   * of this method.
+   */
   #tend(): void {
     if (this.#stopped) return;
     const nowMs = this.#clock.nowMs();

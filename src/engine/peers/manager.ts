@@ -1,7 +1,7 @@
 /**
  * Manages peers: their addresses, connections and penalties. Answers requests for a list of peers, and passes the other
  * requests and the messages of peers to the engine. Saves the peer book in the store, so that the next run of the node
- * can load it.
+ * can load the book.
  */
 
 import { Closers } from '../closers.ts';
@@ -41,7 +41,7 @@ export interface PeerManagerOptions extends NamedPeersOptions {
    */
   readonly outboundMax: number;
   /**
-   * Some messages go to random peers, not to all peers. This member is the maximum number of peers for such a message.
+   * Maximum number of peers for a message that the node sends to random peers instead of all peers.
    */
   readonly gossipPeersMax: number;
   readonly intervals?: Partial<PeerIntervals>;
@@ -252,7 +252,7 @@ export class PeerManager {
     return selectForGossip(this.#transport.connections(), this.#options.gossipPeersMax, this.#random);
   }
 
-  /** Whether the operator named this peer as a fixed peer, a seed or a whitelisted peer. */
+  /** Returns true if the operator named this peer as a fixed peer, a seed or a whitelisted peer. */
   isNamed(peerId: PeerId): boolean {
     return this.#named.includes(peerId);
   }
@@ -281,8 +281,8 @@ export class PeerManager {
 
   /**
    * Gives a peer the penalty for an offence that the engine found in a message or an answer of the peer. Named peers
-   * lose no points for such an offence. This method is not for a `PeerOffence` that the engine throws while it answers
-   * a request. The transport reports a `PeerOffence` to `PeerScoring.report`.
+   * lose no points for such an offence. This method is not for a `PeerOffence` that the engine throws while the engine
+   * answers a request. The transport reports a `PeerOffence` to `PeerScoring.report`.
    *
    * @param code any rejection code; a code that is not an offence costs no points
    */
@@ -291,8 +291,8 @@ export class PeerManager {
   }
 
   /**
-   * Disconnects a peer, unless it is a named peer. The caller must have found that `VerificationBudget.isWasteful` is
-   * true for the address of the peer.
+   * Disconnects a peer that is not a named peer. Named peers stay connected. The caller must have found that
+   * `VerificationBudget.isWasteful` is true for the address of the peer.
    */
   cutWasteful(peerId: PeerId): void {
     this.#scoring.cutWasteful(peerId);
@@ -361,8 +361,8 @@ export class PeerManager {
   }
 
   /**
-   * Whether this node is allowed to send an address to other peers. An address of the scope `special`, such as a
-   * link-local address, can lead each peer to a different machine, or to no machine. The node therefore sends such an
+   * Returns true if this node is allowed to send an address to other peers. An address of the scope `special`, such as
+   * a link-local address, can lead each peer to a different machine, or to no machine. The node therefore sends such an
    * address only if the operator named the peer at this address.
    */
   #mayShare(info: PeerAddress): boolean {

@@ -28,7 +28,7 @@ export interface NamedPeersOptions {
    * another connection. Whitelisted peers lose points only for the offences in `NEVER_EXEMPT`.
    */
   readonly whitelistedPeers: readonly PeerAddress[];
-  /** IP addresses to which the node never connects, and from which it accepts no connection. */
+  /** IP addresses to which the node never connects, and from which the node accepts no connection. */
   readonly blacklistedIps: readonly string[];
 }
 
@@ -85,7 +85,7 @@ export class NamedPeers {
     return this.#options.blacklistedIps.includes(ip);
   }
 
-  /** Whether the node can use a named peer. The node cannot use its own address or a blacklisted address. */
+  /** Returns true if the node can use a named peer. The node cannot use its own address or a blacklisted address. */
   #isUsable(peer: PeerAddress): boolean {
     return !isOwnAddress(peer, this.#options.own) && !this.isBlacklisted(peer.ip);
   }

@@ -31,9 +31,9 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   MESSAGE_FLOOD: 100,
   // The node counts excess messages in windows of ten seconds. The node drops the frames by which a peer exceeds the
   // rate limit. The peer loses the points of `MESSAGE_RATE` for every 200 dropped frames in a window
-  // (`p2p/frame-filter.ts`). The peer loses the points of `PROCEDURE_RATE` once in a window if it uses one procedure or
-  // one event of the wire protocol more than `penalisedAbove` times (`p2p/receive-limits.ts`). The node tolerates a
-  // short burst of messages, but not a steady excess.
+  // (`p2p/frame-filter.ts`). The peer loses the points of `PROCEDURE_RATE` once in a window if the peer uses one
+  // procedure or one event of the wire protocol more than `penalisedAbove` times (`p2p/receive-limits.ts`). The node
+  // tolerates a short burst of messages, but not a steady excess.
   MESSAGE_RATE: 10,
   PROCEDURE_RATE: 10,
 

@@ -1,4 +1,4 @@
-/** Saves the peer book as a note (a named record) in the store, so that the next run of the node can load it. */
+/** Saves the peer book as a note (a named record) in the store, so that the next run of the node can load the book. */
 
 import { messageOf } from '../../primitives/errors.ts';
 import type { Clock, Timer } from '../../ports/clock.ts';

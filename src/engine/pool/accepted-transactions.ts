@@ -1,15 +1,15 @@
 /**
  * Keeps the transactions that this node has accepted from clients, so that a restart of the node does not lose them.
- * The node writes each of these transactions to the transaction journal (`TransactionJournal`) before it answers the
- * client. A transaction leaves the journal when its block is final or at least one round below the tip. A transaction
- * also leaves the journal if it has waited too long for a block. A transaction that has become invalid leaves the
- * journal only after the node has caught up with the network. If the journal is full, transactions that are in the
- * chain leave the journal to make room.
+ * The node writes each of these transactions to the transaction journal (`TransactionJournal`) before the node answers
+ * the client. A transaction leaves the journal when its block is final or at least one round below the tip. A
+ * transaction also leaves the journal if it has waited too long for a block. A transaction that has become invalid
+ * leaves the journal only after the node has caught up with the network. If the journal is full, transactions that are
+ * in the chain leave the journal to make room.
  *
  * After a start, the node rechecks the transactions of the journal that are not in the chain. The node puts the valid
- * transactions into the pool and announces them. A transaction from a peer enters the journal only in one case: a
- * client of this node sends a member's signature (a signature of a member of a multisignature account) for this
- * transaction.
+ * transactions into the pool and announces them. A transaction from a peer enters the journal only if a client of this
+ * node sends a member's signature for the transaction. A member's signature is the signature of one member of a
+ * multisignature account.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -39,12 +39,12 @@ export interface AcceptedDependencies {
   readonly observer: Observer;
   readonly finalizedHeight: () => number;
   /**
-   * Whether the chain of this node has caught up with the network. Until the chain has caught up, transactions that the
-   * node finds invalid stay in the journal. A transaction that is invalid in the old state of this node can be valid at
-   * the tip of the network.
+   * Returns true if the chain of this node has caught up with the network. Until the chain has caught up, transactions
+   * that the node finds invalid stay in the journal. A transaction that is invalid in the old state of this node can be
+   * valid at the tip of the network.
    */
   readonly isCaughtUp: () => boolean;
-  /** Announces a transaction of the pool to peers again if no connected peer is known to have it. */
+  /** Announces a transaction of the pool to peers again if no connected peer is known to have the transaction. */
   readonly announceAgain: (id: TransactionId) => void;
 }
 
@@ -76,9 +76,9 @@ export class AcceptedTransactions {
    */
   readonly #confirmed = new Map<TransactionId, number>();
   /**
-   * Ids of the transactions that the node will check again. If such a transaction is valid, the node puts it into the
-   * pool. At the start, the set has the ids of all transactions of the journal. Later, it has the ids of the
-   * transactions that are neither in the chain nor in the pool.
+   * Ids of the transactions that the node will check again. If such a transaction is valid, the node puts the
+   * transaction into the pool. At the start, the set has the ids of all transactions of the journal. Later, the set has
+   * the ids of the transactions that are neither in the chain nor in the pool.
    */
   readonly #waiting = new Set<TransactionId>();
   #isRestored = false;
@@ -112,7 +112,7 @@ export class AcceptedTransactions {
    * transaction with the code `POOL_FULL`. If the write fails, the code of the refusal is `TRANSACTION_NOT_KEPT`. If a
    * block already contains the transaction, the client gets neither of these two refusals. If the pool already has the
    * transaction, the node refuses the new copy. After the refusal of a copy, the node announces the transaction again
-   * if no connected peer is known to have it.
+   * if no connected peer is known to have the transaction.
    */
   async submit(json: unknown, payer: Payer): Promise<SubmitResult> {
     const { pool, announceAgain } = this.#dependencies;

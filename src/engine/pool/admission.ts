@@ -61,9 +61,9 @@ export function admitFromPeer(
 /**
  * Refuses a transaction that is invalid in the state, in particular a multisignature transaction with false members'
  * signatures. The id does not cover the members' signatures, so anybody can copy a good transaction and put false
- * signatures into the copy. If the pool accepted the false copy, the pool would then refuse the good transaction,
- * because its id would be known. Most peers announce a transaction only once, so the node would not get the good
- * transaction later.
+ * signatures into the copy. If the pool accepted the false copy, the pool would refuse the good transaction, because
+ * the pool would already have a transaction with the same id. Most peers announce a transaction only once, so the node
+ * would not get the good transaction later.
  */
 function refuseJunkSignatures(context: PoolContext, transaction: Transaction): void {
   const verdict = verifyAtTip(context, transaction);

@@ -15,7 +15,7 @@ export interface PoolContext {
   /** The state at the tip. */
   readonly state: () => StateReader;
   readonly tip: () => BlockHeader;
-  /** The chain clock. */
+  /** The chain clock, from which the node computes slots. */
   readonly clock: Pick<Clock, 'nowMs'>;
   /**
    * Checks signatures. The implementation should cache its results, because the pool verifies a transaction several
@@ -29,7 +29,7 @@ export interface PoolContext {
  *
  * This function and the corresponding check of the reference (lisk-sdk) do not consider the height. Both therefore
  * refuse every type that the network allows only in a range of heights. Transactions of these types exist only in old
- * blocks, and a node gets them only with these blocks.
+ * blocks, and a node gets these transactions only with these blocks.
  */
 export function typeErrorsOnEntry({ rules }: PoolContext, transaction: Transaction): readonly TransactionError[] {
   return rules.typeErrors(transaction, {});

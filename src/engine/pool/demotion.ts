@@ -44,7 +44,7 @@ export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blo
  * queues together are full. The recipient of a reverted transaction loses the amount of the transaction. It is possible
  * that the recipient's own transactions in the pool spend this amount. The function therefore moves these transactions
  * back to earlier queues, so that the pool verifies them again. The pool does not announce the reverted transactions,
- * because the engine announces them after each revert.
+ * because the engine announces these transactions after each revert.
  *
  * @param blocks reverted blocks in any order
  */
@@ -103,7 +103,7 @@ class Spenders {
     for (const [from] of DEMOTIONS) for (const pooled of queues.list(from)) this.add(pooled, from);
   }
 
-  /** Adds a transaction that has just entered a queue, if it is from one of the senders. */
+  /** Adds a transaction that has just entered a queue to the index, if the transaction is from one of the senders. */
   add(pooled: Pooled, state: PoolState): void {
     if (state === 'received') return;
     const place = this.#places;

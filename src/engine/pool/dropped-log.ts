@@ -9,7 +9,7 @@ import type { TransactionId } from '../../protocol/types.ts';
 
 /** Time in milliseconds over which the node collects dropped transactions into one log line. */
 const COLLECTED_MS = 1_000;
-/** Maximum number of ids in the log line. */
+/** Maximum number of transaction ids in one log line. */
 const IDS_MAX = 10;
 
 interface Dependencies {

@@ -121,7 +121,9 @@ export class MemoryTransactionJournal implements TransactionJournal {
   }
 }
 
-/** Whether the entry has the member's signature, either in the JSON of its transaction or as an added signature. */
+/**
+ * Returns true if the entry has the member's signature, either in the JSON of its transaction or as an added signature.
+ */
 export function hasSignature({ json, signatures }: JournaledTransaction, { signature }: MemberSignature): boolean {
   const before: unknown = json['signatures'];
   return (

@@ -17,8 +17,9 @@ interface Dependencies {
 export class JournalWriteLog {
   readonly #dependencies: Dependencies;
   /**
-   * Undefined while writes succeed. While writes fail, the object has the Unix times in milliseconds of the first
-   * failed write and of the last log line, and the number of refused transactions and members' signatures.
+   * Undefined while writes succeed. While writes fail, the object has two Unix times in milliseconds: the time of the
+   * first failed write, and the time of the last log line. The object also has the number of refused transactions and
+   * members' signatures.
    */
   #failure: { readonly sinceMs: number; loggedMs: number; refused: number } | undefined;
 
@@ -40,7 +41,7 @@ export class JournalWriteLog {
       return;
     }
     const { sinceMs, loggedMs, refused } = this.#failure;
-    // If the clock was set back, `loggedMs` can be in the future. The function then logs a line immediately.
+    // If the clock was set back, `loggedMs` can be in the future. In this case, the function logs a line immediately.
     if (nowMs >= loggedMs && nowMs < loggedMs + FAILURE_LOG_MS) return;
     this.#failure.loggedMs = nowMs;
     const fields = { reason, refused, since: new Date(sinceMs).toISOString() };

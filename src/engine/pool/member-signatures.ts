@@ -39,16 +39,16 @@ export function inLowerCase({ transactionId, publicKey, signature }: MemberSigna
 /**
  * Adds a member's signature to the pending transaction that the signature names. When the transaction has enough
  * signatures, the field `group` of its entry (`Pooled`) becomes `ready`. The transaction stays in the queue `pending`
- * until the next processing step moves it.
+ * until the next call of `TransactionPool.step` moves the transaction.
  *
  * Each member can add only one signature to a transaction. Without this limit, a member could send any number of
  * different valid signatures of one transaction, and the node would have to verify each signature. The reference
  * (lisk-sdk) accepts several signatures of one member. In lisk-sdk, a transaction can therefore have the required
  * number of signatures from too few members.
  *
- * @throws TransactionRejected `MEMBER_SIGNATURE_FALSE` if the signature is not valid for the given public key;
- *   `TRANSACTION_INVALID` if the public key belongs to no member, if the member has already signed, or if no pending
- *   transaction has the id; `VERIFICATION_LIMIT` if the payer's budget is used up
+ * @throws TransactionRejected with one of three codes. `MEMBER_SIGNATURE_FALSE`: the signature is not valid for the
+ *   given public key. `TRANSACTION_INVALID`: the public key belongs to no member, the member has already signed, or no
+ *   pending transaction has the id. `VERIFICATION_LIMIT`: the payer's budget is used up
  */
 export function addMemberSignature(
   context: PoolContext,

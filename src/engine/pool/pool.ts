@@ -44,7 +44,7 @@ export interface PoolEvents {
   signatureAdded(signature: MemberSignature): void;
   /** Called when the pool has put a transaction of a peer into the queue `received`. */
   received?(transaction: Transaction): void;
-  /** Called when the pool dropped a transaction because it is invalid or has waited too long. */
+  /** Called when the pool dropped a transaction because the transaction is invalid or has waited too long. */
   dropped?(transaction: Transaction, reason: string): void;
 }
 
@@ -88,7 +88,7 @@ const AGE_MAX_S = 10_800;
 const GROUP_AGE_MAX_S = 8 * AGE_MAX_S;
 export const WAITED_TOO_LONG = 'it waited too long';
 
-/** Returns whether a transaction has waited longer than the maximum time. */
+/** Returns true if a transaction has waited longer than `AGE_MAX_S`, or `GROUP_AGE_MAX_S` for a group transaction. */
 export function isTooOld(receivedAtMs: number, isOfGroup: boolean, nowMs: number): boolean {
   return Math.floor((nowMs - receivedAtMs) / 1000) > (isOfGroup ? GROUP_AGE_MAX_S : AGE_MAX_S);
 }
@@ -166,7 +166,7 @@ export class TransactionPool {
     const refused: TransactionRejected[] = [];
     const examined: TransactionId[] = [];
     for (const json of jsons) {
-      // The node can get the remaining transactions later, because other peers also announce them.
+      // The node can get the remaining transactions later, because other peers also announce these transactions.
       if (!payer.mayAsk()) {
         refused.push(verificationLimit(''));
         break;
@@ -349,7 +349,7 @@ export class TransactionPool {
    *
    * The reference (lisk-sdk) takes the newest candidates first. This order can make a transaction invalid. For example,
    * a sender makes a transfer and then registers a second signature. If a block contained the registration before the
-   * transfer, the transfer would be invalid, because it lacks the second signature.
+   * transfer, the transfer would be invalid, because the transfer lacks the second signature.
    */
   readyForForging(): readonly Transaction[] {
     return transactionsOf(this.#queues.first('ready', this.#context.rules.params.transactionsPerBlockMax));
@@ -423,9 +423,9 @@ function transactionsOf(pooled: readonly Pooled[]): readonly Transaction[] {
 }
 
 /**
- * Returns the list `errors` of a `TransactionRejected`. If this list is empty, or if the error is of another class (for
- * example a `ProtocolError` with the code `SIGNATURE_MALFORMED`), the result has a single entry with the message of the
- * error.
+ * Returns the list `errors` of a `TransactionRejected`. In two cases, the result has a single entry with the message of
+ * the error: this list is empty, or the error is of another class. An error of another class is, for example, a
+ * `ProtocolError` with the code `SIGNATURE_MALFORMED`.
  */
 function errorsOf(error: ProtocolError): readonly TransactionError[] {
   if (error instanceof TransactionRejected && error.errors.length > 0) return error.errors;

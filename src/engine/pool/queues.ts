@@ -25,7 +25,7 @@ export interface Pooled {
    * transaction needs no members' signatures, or that the pool has not verified the transaction yet.
    */
   readonly group: 'none' | 'pending' | 'ready';
-  /** If false, the node announces the transaction to peers when the pool has verified it. */
+  /** If false, the node announces the transaction to peers when the pool has verified the transaction. */
   readonly announced: boolean;
   /** Public keys of the group members whose signatures were added after the arrival of the transaction. */
   readonly signers?: readonly PublicKey[];

@@ -22,14 +22,14 @@ export type BudgetGroup = 'peers' | 'namedPeers' | 'clients' | 'localClients';
 
 /** Charges work to the budgets of one address and of its group. */
 export interface Payer {
-  /** Whether the budgets allow a further check at present. */
+  /** Returns true if the budgets allow a further check at present. */
   mayAsk(): boolean;
   /**
    * Calls `work`, and charges the time of the signature checks that `work` makes.
    *
-   * @param handlingMs time in milliseconds to charge in addition, for example for parsing a transaction; this time is
-   *   not taken from the `waste` bucket (see `WASTE`), because honest peers also send transactions that this node
-   *   already has
+   * @param handlingMs time in milliseconds to charge in addition, for example for parsing a transaction. The method
+   *   does not take this time from the `waste` bucket (see `WASTE`), because honest peers also send transactions that
+   *   this node already has
    */
   charge<T>(work: () => T, handlingMs?: number): T;
   /**

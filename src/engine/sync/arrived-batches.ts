@@ -140,8 +140,8 @@ const SIMPLE = 8;
 /**
  * Estimates how many bytes a value has when it is written as JSON. The estimate is much faster than writing the JSON.
  * Pass the decoded blocks, which stay in memory, and not the answer of the peer. Decoded blocks can be much larger than
- * the answer, because they store unusual assets as text (in this text, `1e20` becomes 21 digits). The function is not
- * recursive, because recursion into a value with thousands of nested levels could overflow the stack.
+ * the answer, because the decoded blocks store unusual assets as text (in this text, `1e20` becomes 21 digits). The
+ * function is not recursive, because recursion into a value with thousands of nested levels could overflow the stack.
  */
 export function approximateJsonBytes(value: unknown): number {
   let sum = 0;

@@ -11,7 +11,7 @@ import type { AnnouncedTip } from '../../protocol/rules.ts';
 import type { Chain } from '../chain.ts';
 import type { Backoff } from './backoff.ts';
 
-/** Maximum number of same-tip peers. */
+/** Maximum number of same-tip peers that `sameTipPeersOf` returns. */
 const SAME_TIP_PEERS_MAX = 4;
 
 export interface CandidateDependencies {
@@ -61,8 +61,9 @@ export class Candidates {
    * better chain.
    *
    * @param preferDialled if true, the method chooses only among dialled peers. If false, or if no dialled peer claims a
-   *   better chain, it chooses among all peers. The caller alternates between true and false. If the caller always
-   *   passed false, an inbound peer that claims a very large height would always be chosen before the dialled peers.
+   *   better chain, the method chooses among all peers. The caller alternates between true and false. If the caller
+   *   always passed false, an inbound peer that claims a very large height would always be chosen before the dialled
+   *   peers.
    */
   choose(excluded: ReadonlySet<PeerId>, preferDialled: boolean): PeerId | undefined {
     const groups = new Map<string, PeerId[]>();

@@ -42,9 +42,9 @@ export interface CommonBlock {
  * `DENSE_BLOCKS` blocks. For an older common block, the height of the result can be too low, because the request names
  * only some of the older blocks. The node then downloads the blocks between this height and the highest common block
  * again. An honest peer repeats only blocks below `nextHeight`. If `d` blocks of our chain are above the highest common
- * block, an honest peer repeats at most `d - DENSE_BLOCKS + 1` blocks. As long as no block is final (in generation 2,
- * no block is ever final), an honest peer repeats at most 466 blocks, because the node can revert at most 1,010 blocks
- * in this case. The result is undefined if the peer has none of the blocks that the request names, or answers with a
+ * block, an honest peer repeats at most `d - DENSE_BLOCKS + 1` blocks. As long as no block is final, the node can
+ * revert at most 1,010 blocks, and an honest peer therefore repeats at most 466 blocks. In generation 2, no block is
+ * ever final. The result is undefined if the peer has none of the blocks that the request names, or answers with a
  * block that the request does not name.
  *
  * @throws ProtocolError from `transport.request`

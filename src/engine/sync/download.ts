@@ -116,14 +116,14 @@ async function fetchAll(from: Parent, download: Download, arrived: ArrivedBatche
 /** The end of the downloaded blocks: the last block, and the peer that sent it. */
 interface End {
   readonly parent: Parent;
-  /** Undefined if the last block is ours. */
+  /** The peer that sent the last block; undefined if the last block is a block of our own chain. */
   readonly parentFrom: PeerId | undefined;
 }
 
 /**
- * Requests one batch, and adds it to `arrived`. The caller `fetchAll` gets only the new end, and holds no reference to
- * the batch. If the download stops while the next request is open, the open request therefore keeps no blocks in
- * memory.
+ * Requests one batch, and adds the batch to `arrived`. The caller `fetchAll` gets only the new end, and holds no
+ * reference to the batch. If the download stops while the next request is open, the open request therefore keeps no
+ * blocks in memory.
  *
  * @returns the end of the downloaded blocks after this batch; undefined if there is no further batch
  * @throws the error of `Download.fetch`

@@ -19,19 +19,20 @@ import { downloadAfter } from './download.ts';
 import { PeerTimeBudget } from './peer-time-budget.ts';
 
 /**
- * The node gives up a rival branch if two conditions hold: the branch is more than this number of blocks higher than
- * our tip, and the branch has not proved to be better. The limit is 13 rounds of 101 delegates: the finality protocol
- * counts the blocks of 3 rounds, and 10 rounds are a reserve.
+ * Maximum number of blocks by which a rival branch can be higher than our tip before the branch has proved to be
+ * better. The node gives up a rival branch that is higher without this proof. The limit is 13 rounds of 101 delegates:
+ * the finality protocol counts the blocks of 3 rounds, and 10 rounds are a reserve.
  */
 const BRANCH_AHEAD_BLOCKS_MAX = 1313;
 
 /**
  * Maximum size in bytes of a rival branch that the node keeps in memory until the branch has proved to be better. The
  * size is measured in the binary form of the store. As objects in memory, the blocks take up to twenty times this size.
- * Five thousand blocks of 25 transfers fit into this limit, or eighty-five thousand empty blocks. An honest branch with
- * at most 25 transfers in each block reaches this limit only if two conditions hold: the branch split from our chain
- * thousands of blocks ago, and no block has become final after the split. The node needs this limit because it cannot
- * check before the switch which delegate owns a slot. Anybody can therefore sign blocks for a branch.
+ * Five thousand blocks of 25 transfers fit into this limit, or eighty-five thousand empty blocks. If each block of an
+ * honest branch has at most 25 transfers, the branch reaches this limit only under two conditions. The branch split
+ * from our chain thousands of blocks ago, and no block has become final after the split. The node needs this limit
+ * because the node cannot check before the switch which delegate owns a slot. Anybody can therefore sign blocks for a
+ * branch.
  */
 export const BRANCH_BYTES_MAX = 16_000_000;
 
@@ -128,8 +129,8 @@ async function takeOver(
     sameTipPeers: () => (isOurs ? sameTipPeers(peerId) : []),
     isSyncPeerConnected,
     // The node does not join the answers for a rival branch, for two reasons. First, each answer can prove that the
-    // branch is better, so the node examines each answer as soon as it arrives. Second, the node validates each batch
-    // of a rival branch without a pause, so a large batch would block the event loop for a long time.
+    // branch is better, so the node examines each answer as soon as the answer arrives. Second, the node validates each
+    // batch of a rival branch without a pause, so a large batch would block the event loop for a long time.
     joinsAnswers: () => isOurs,
     transport,
     clock,
@@ -174,7 +175,7 @@ async function takeOver(
  * the node has waited, unless this batch caused the switch to the peer's branch.
  *
  * @param earning blocks of the batch that earn time
- * @param isProved whether the peer has proved its claim. If false, the node gives up the peer when `othersWait` returns
+ * @param isProved true if the peer has proved its claim. If false, the node gives up the peer when `othersWait` returns
  *   true
  * @throws ProtocolError `SYNC_TOO_SLOW` if the budget is used up, or if the node gives up the peer in favour of another
  *   peer
@@ -253,8 +254,8 @@ async function changeBranch(
       chain.validator.validate(block);
       // The request for the common block contains the ids of our newest blocks. Of our older blocks, the request
       // contains only some ids (`common-block.ts`). The first blocks that the peer sends can therefore be blocks that
-      // we already have. Such a block earns time only if it is below `nextHeight`, because an honest peer repeats no
-      // other blocks.
+      // we already have. Such a block earns time only if the block is below `nextHeight`, because an honest peer
+      // repeats no other blocks.
       const isRepeated = branch.length === 0 && chain.state.header(block.height)?.id === block.id;
       if (!isRepeated || block.height < nextHeight) earning.push(block);
       if (isRepeated) commonHeight = block.height;

@@ -58,7 +58,7 @@ const STALE_SLOTS = 3;
  * rest of the slot, the delegate forges its block, and the block must reach the other nodes.
  */
 const SLOT_SHARE_WAITED = 1 / 4;
-/** A run counts as a download (see `syncing`) for this time in milliseconds after it last applied blocks. */
+/** A run counts as a download (see `syncing`) for this time in milliseconds after the run last applied blocks. */
 const STALL_MS = 10_000;
 /**
  * Maximum total time in milliseconds for which the node waits for the blocks of an inbound peer whose branch has not
@@ -122,7 +122,7 @@ export class Synchronizer {
    */
   #lastProgressMs = -Infinity;
   /**
-   * Whether this node has applied downloaded blocks since it began to sync from the current sync peer. If true, the
+   * True if this node has applied downloaded blocks since it began to sync from the current sync peer. If true, the
    * sync peer has proved its claim.
    */
   #hasProved = false;
@@ -163,11 +163,11 @@ export class Synchronizer {
   }
 
   /**
-   * True while the node downloads blocks: the current run applied blocks less than `STALL_MS` ago, and the newest of
-   * these blocks was older than the previous slot when the run applied it. Also true while a run writes missing index
-   * entries of downloaded blocks. If our tip is older than `STALE_SLOTS` slots, the value is also true while forging
-   * waits for the proof of the sync peer's claim (up to `PROOF_MS`). While the value is true, the node does not forge,
-   * gossip blocks, announce its tip or request newly announced transactions.
+   * True while the node downloads blocks. The node downloads blocks if the current run applied blocks less than
+   * `STALL_MS` ago, and the newest of these blocks was older than the previous slot at that time. Also true while a run
+   * writes missing index entries of downloaded blocks. If our tip is older than `STALE_SLOTS` slots, the value is also
+   * true while forging waits for the proof of the sync peer's claim (up to `PROOF_MS`). While the value is true, the
+   * node does not forge, gossip blocks, announce its tip or request newly announced transactions.
    */
   get syncing(): boolean {
     if (this.#run === undefined) return false;
@@ -230,8 +230,8 @@ export class Synchronizer {
    * @param shown the tip of the claimed chain if the peer has sent the block of this tip; undefined if the peer has
    *   only announced the tip. The node ignores the claim if two conditions hold: an earlier claim has failed in the
    *   present round of delegates, and the same delegate signed the tips of both claims. A failed claim of a peer also
-   *   has an effect on the netgroup of this peer: for a limited time, the node ignores the claims of all inbound peers
-   *   of the same netgroup (see `claims.ts`)
+   *   has an effect on other peers. For a limited time, the node ignores the claims of all inbound peers of the same
+   *   netgroup (see `claims.ts`)
    */
   trigger(peerId?: PeerId, shown?: ShownTip): void {
     if (this.#stopped || this.#run !== undefined) return;
@@ -241,7 +241,7 @@ export class Synchronizer {
     const isTrusted = peerId !== undefined && this.#backoff.failures(peerId) <= FAILURES_TRUSTED;
     let claim = isTrusted ? this.#claimOf(peerId, shown) : undefined;
     // If `shown` is given, the peer has claimed a better chain by sending a block. If the node ignores this claim, a
-    // run starts only if a dialled peer claims a better chain. The run then begins with a dialled peer.
+    // run starts only if a dialled peer claims a better chain. In this case, the run begins with a dialled peer.
     if (claim !== undefined && shown !== undefined && !this.#claims.isHeard(claim)) {
       if (this.#candidates.dialled(new Set()).length === 0) return;
       claim = undefined;
@@ -364,9 +364,9 @@ export class Synchronizer {
   }
 
   /**
-   * Sends a request to a peer. Until the answer arrives, the node checks two conditions every `PROOF_MS`: the sync peer
-   * has not proved its claim yet, and a peer other than the asked peer also claims a better chain. If both are true,
-   * the request fails. If we dialled the asked peer, the claims of inbound peers do not count.
+   * Sends a request to a peer. Until the answer arrives, the node checks two conditions every `PROOF_MS`. First, the
+   * sync peer has not proved its claim yet. Second, a peer other than the asked peer also claims a better chain. If
+   * both conditions hold, the request fails. If we dialled the asked peer, the claims of inbound peers do not count.
    */
   #ask<R extends PeerRequest>(peerId: PeerId, request: R, tried: ReadonlySet<PeerId>): Promise<AnswerTo<R>> {
     const answer = this.#transport.request(peerId, request);
