@@ -1,11 +1,11 @@
 /**
  * Announces items (transaction ids, transactions or signatures) to peers. Each peer gets announcement messages at a
  * limited rate. A message has at most 25 items. The node does not announce an item to a peer that is known to have the
- * item. The node announces a new item first to at most three peers: those to which the node has sent no announcement
- * for the longest time. The node then announces the item to further peers one after another. The node spreads its
- * messages to the peers evenly over time. When a new item arrives, the rate limits of several peers therefore usually
- * allow an immediate message. If no connected peer is known to have an item 30 s after the item arrived, the node
- * announces the item again.
+ * item. The node first announces a new item to at most three peers. For this step, the node chooses the peers to which
+ * it has sent no announcement for the longest time. The node then announces the item to further peers one after
+ * another. The node spreads its messages to the peers evenly over time. When a new item arrives, the rate limits of
+ * several peers therefore usually allow an immediate message. If no connected peer is known to have an item 30 s after
+ * the item arrived, the node announces the item again.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -50,7 +50,7 @@ const AT_ONCE_MAX = 3;
  */
 const AGAIN_MS = 30_000;
 const AGAIN_MS_MAX = 600_000;
-/** Time in milliseconds between two searches for items to announce again. */
+/** Time in milliseconds between two searches for items that the node must announce again. */
 const AGAIN_LOOK_MS = 10_000;
 
 export interface AnnouncementOptions<T> {
@@ -68,7 +68,10 @@ export interface AnnouncementOptions<T> {
   /** Maximum rate of messages to one peer. */
   readonly rate: Sending;
   readonly keyOf: (item: T) => string;
-  /** Returns whether the node must still announce an item: true while the pool has the transaction of the item. */
+  /**
+   * Returns true if the node must still announce an item. This is the case while the pool has the transaction to which
+   * the item belongs.
+   */
   readonly isCurrent: (item: T) => boolean;
   readonly send: (peerId: PeerId, items: readonly T[]) => void;
 }

@@ -46,8 +46,8 @@ const DEFAULT_LIMITS: AnswerLimits = {
 const TRANSACTION_IDS_MAX = 25;
 
 /**
- * Creates the function that answers peers' requests. The promise of this function rejects with `PeerOffence` for a
- * malformed request, and with `ProtocolError` in these cases:
+ * Creates the function that answers peers' requests. The promise of the created function rejects with `PeerOffence` for
+ * a malformed request, and with `ProtocolError` in these cases:
  *
  * - `BLOCK_UNKNOWN`: a peer asks for the blocks after a block that this node's chain does not contain;
  * - `TOO_MANY_BLOCK_IDS`: a request for the highest common block has more than `COMMON_BLOCK_IDS_MAX` ids;
@@ -129,7 +129,10 @@ function idOf(value: unknown): string {
   return value;
 }
 
-/** The transport of `p2p/` already refuses or removes repeated ids. This check is for other transports. */
+/**
+ * Checks a list of ids. The check for repeated ids is for other transports: the transport in `p2p/` already refuses or
+ * removes repeated ids.
+ */
 function idsOf(value: unknown, countMin: number): readonly string[] {
   if (!Array.isArray(value) || value.length < countMin) throw malformed(`ids should be a list of at least ${countMin}`);
   const ids = value.map(idOf);

@@ -55,7 +55,7 @@ export interface BlockGossipDependencies {
   readonly transport: Pick<Transport, 'send'>;
   readonly clock: Clock;
   readonly generation: Generation;
-  /** Returns the peers to which the node sends a new block: a random choice from inbound and outbound connections. */
+  /** Returns the peers to which the node sends a new block: a random choice of inbound and outbound peers. */
   readonly gossipTargets: () => readonly PeerId[];
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
   /**

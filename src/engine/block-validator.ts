@@ -56,7 +56,7 @@ export class BlockValidator {
    * message of the error. Does nothing for a block that `markValidated` has marked. The validation is quick if
    * `precheckSignatures` has checked the signatures in advance.
    *
-   * @param context as in `Rules.validateBlock`
+   * @param context the same as for `Rules.validateBlock`
    * @throws BranchRejected if the rules refuse the block
    */
   validate(block: Block, context?: BlockContext): void {

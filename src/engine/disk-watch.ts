@@ -21,7 +21,7 @@ const TRIAL_INTERVAL_MS = 2000;
 const TRIAL_NOTES = Array.from({ length: 1024 }, (_, index) => `disk/trial/${index}` as const);
 const TRIAL_NOTE_BYTES = 4000;
 
-/** For each error code of a failed write, the remedy. An error with another code does not count as a failed write. */
+/** The remedy for each error code of a failed write. An error with another code does not count as a failed write. */
 const REMEDIES: Readonly<Record<string, string>> = {
   STORE_WRITE_FAILED: 'free space on the disk or repair the disk; the node then continues without a restart',
   STORE_TAKEN_OVER: 'stop this process, and start it again when no other process uses the folder',

@@ -52,7 +52,8 @@ export interface GossipDependencies extends BlockGossipDependencies {
   readonly transport: Pick<Transport, 'request' | 'send' | 'connections'>;
   readonly observer: Observer;
   /**
-   * Maximum number of peers to which the node sends one signature or transaction. Ids of transactions go to all peers.
+   * Maximum number of peers to which the node sends one member's signature or one whole transaction. Ids of
+   * transactions go to all peers.
    */
   readonly gossipPeersMax: number;
   readonly transactionGossip: GenerationProfile['transactionGossip'];
@@ -192,8 +193,8 @@ export class Gossip {
   }
 
   /**
-   * Asks a peer for the transactions of its pool. The engine calls this method for the first peers that connect after
-   * the start of the node.
+   * Asks a peer for the transactions in the peer's pool. The engine calls this method for the first peers that connect
+   * after the start of the node.
    */
   fetchPool(peerId: PeerId): Promise<void> {
     return this.#fetcher.pool(peerId);
@@ -260,8 +261,8 @@ export class Gossip {
    * up, and after a false signature. An honest peer verifies a signature before the peer relays the signature. An
    * attacker can make a false signature without work, but this node needs time to check a signature. After a false
    * signature, the node therefore ignores the sender's signatures for `FALSE_SIGNATURE_PAUSE_MS`. The sender gets no
-   * penalty, because two transactions can have the same id. It is possible that an honest sender has the other
-   * transaction, for which the signature is correct (`peers/penalties.ts`).
+   * penalty, because two transactions can have the same id. It is possible that the sender is honest and has a
+   * different transaction with this id, for which the signature is correct (`peers/penalties.ts`).
    */
   #takeSignatures(peerId: PeerId, signatures: readonly MemberSignature[]): void {
     const { pool, clock, observer, payerOf } = this.#dependencies;

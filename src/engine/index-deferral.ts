@@ -2,8 +2,8 @@
  * Defers writes to the indexes of transactions while the node downloads blocks that are far behind the network. A
  * backfill later writes the missing index entries of thousands of blocks together. A backfill takes much less time than
  * writing the entries with each commit (`store/index/deferred-indexes.ts`). Until the next backfill, the reading
- * processes (`IndexUsers`) show the last state with complete indexes. The time between two backfills is therefore
- * limited.
+ * processes (`IndexUsers`) show the last state with complete indexes. The time between two backfills is limited, so
+ * that this state does not become old.
  */
 
 import { codeOf, messageOf, ProtocolError } from '../primitives/errors.ts';
@@ -58,7 +58,10 @@ export class IndexDeferral {
   #hasFailed = false;
   #isBackfilling = false;
   #timer: Timer | undefined;
-  /** Code of the last logged error; undefined after a full backfill. An error with this code is not logged again. */
+  /**
+   * Code of the last logged error; undefined after a full backfill. The class does not log another error with this
+   * code.
+   */
   #loggedCode: string | undefined;
 
   constructor(dependencies: IndexDeferralDependencies) {

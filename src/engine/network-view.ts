@@ -18,7 +18,7 @@ export interface NetworkViewDependencies {
   readonly store: Pick<ChainReader, 'tip' | 'header' | 'heightOf'>;
   readonly params: ChainParams;
   readonly transport: Pick<Transport, 'connections'>;
-  /** Whether the operator named this peer. */
+  /** Returns true if the operator named this peer. */
   readonly isNamed: (peerId: PeerId) => boolean;
   /** Returns the fixed peers, to which the node always tries to be connected. */
   readonly fixedPeers: () => readonly PeerId[];

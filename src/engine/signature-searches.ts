@@ -1,5 +1,5 @@
 /**
- * Runs the signature searches of many transactions together (`Rules.signatureSearch`). A search finds the keys with
+ * Runs the signature searches (`Rules.signatureSearch`) of many transactions together. A search finds the keys with
  * which a transaction was signed. In each step, the search asks for signature checks. From the results, the search
  * decides which checks it asks for in its next step. In each step, this module collects the checks of all searches, and
  * passes these checks to the verifier together.

@@ -3,9 +3,9 @@
  * several peers announce a transaction, the node first asks only one of them. If the pool refuses the transaction, the
  * node asks another peer, because a dishonest peer can send a damaged copy with the same id. For example, such a copy
  * can contain false members' signatures of a multisignature account. Honest peers can also have a transaction that the
- * pool refuses. If the node did not pause, these peers would send the transaction again and again. After `REFUSALS_MAX`
- * refusals of a transaction, the node therefore waits for a minute before it asks any peer for the transaction again.
- * The node computes the id of each transaction in an answer from the content of the transaction. If an answer has no
+ * pool refuses. After `REFUSALS_MAX` refusals of a transaction, the node therefore waits for a minute before it asks
+ * any peer for the transaction again. Without this pause, these peers would send the transaction again and again. The
+ * node computes the id of each transaction in an answer from the content of the transaction. If an answer has no
  * transaction with a requested id, the requested transaction counts as missing.
  */
 
@@ -175,7 +175,7 @@ export class TransactionFetcher {
   }
 
   /**
-   * Asks a peer for the transactions of its pool.
+   * Asks a peer for the transactions in the peer's pool.
    *
    * @throws ProtocolError `REQUEST_FAILED` if the request failed, or if the rate allows no request to this peer now
    */
@@ -222,10 +222,10 @@ export class TransactionFetcher {
       const { examined, isCutShort } = await take(peerId, answer);
       const given = new Set(examined);
       for (const id of ids) if (given.has(id)) this.#given(peerId, id);
-      // The pool has not examined the transactions after the faulty transaction, so the node asks for them again. The
-      // node also asks again for the faulty transaction if the pool could not read it, for example because its type is
-      // unknown. In this case, the node does not know which of the requested ids the faulty transaction has, so the
-      // node cannot record a refusal of the id.
+      // The pool has not examined the transactions after the faulty transaction, so the node asks for these
+      // transactions again. The node also asks again for the faulty transaction if the pool could not read it, for
+      // example because its type is unknown. In this case, the node does not know which of the requested ids the faulty
+      // transaction has, so the node cannot record a refusal of the id.
       if (isCutShort) this.#askForFewer(peerId, announcer, ids, given);
       else announcer.batchMax = Math.min(announcer.largest, 2 * announcer.batchMax);
     } catch (error) {

@@ -8,8 +8,8 @@ import type { Block } from '../protocol/types.ts';
 export interface ChainRecord {
   /**
    * Number of the record. The first record of a store has number 1, and each later record has the next number. A
-   * restart of the node does not change this. In one case, the log skips a number: when the log is opened after a tool
-   * has changed the chain without writing to the log. From then on, the log does not return the earlier records.
+   * restart of the node does not change this. In one case, the log skips a number: a tool has changed the chain without
+   * writing to the log, and the log is then opened. From then on, the log does not return the earlier records.
    */
   readonly sequence: number;
   readonly kind: 'applied' | 'reverted';

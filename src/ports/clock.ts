@@ -4,7 +4,7 @@
  */
 
 export interface Clock {
-  /** Unix time in milliseconds. */
+  /** The present time of this clock as Unix time in milliseconds. */
   nowMs(): number;
   /** Runs `work` once, after `delayMs` milliseconds (0 or more). The returned timer can cancel the run. */
   after(delayMs: number, work: () => void): Timer;

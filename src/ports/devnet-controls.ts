@@ -1,6 +1,6 @@
 /**
  * Defines the interface through which the dashboard of a node controls the node's devnet. Only a node of a devnet has
- * this interface, not a node that was started with `bloomery start`.
+ * this interface. A node that was started with `bloomery start` does not have this interface.
  */
 
 export interface DevnetControls {

@@ -137,8 +137,8 @@ export interface Watermark {
   /** Unix time in whole seconds at which the delegate was handed over to another node. */
   readonly movedAtS?: number;
   /**
-   * Id of block 2, the first block after genesis, of the chain for which the header was signed. If a network is started
-   * again from its genesis block, the new chain has the same network name, but another block 2.
+   * Id of block 2 (the first block after the genesis block) of the chain for which the header was signed. If a network
+   * is started again from its genesis block, the new chain has the same network name, but another block 2.
    */
   readonly firstBlockId?: string;
   /**

@@ -80,9 +80,9 @@ export interface NodeStatus {
    */
   readonly sync?: SyncProgress;
   /**
-   * True if the node has no peers and needs none. The node needs no peers if P2P is off. The node also needs no peers
-   * if two conditions hold. First, the configuration names no other node as a fixed or seed peer. Second, the forging
-   * delegates of this node own all slots of the next block's round.
+   * True if the node has no peers and needs no peers. The node needs no peers if P2P is off. The node also needs no
+   * peers if two conditions hold. First, the configuration names no other node as a fixed or seed peer. Second, the
+   * forging delegates of this node own all slots of the next block's round.
    */
   readonly isAlone?: true;
   /**
@@ -414,7 +414,7 @@ export interface NodeApi {
   slotReport(firstSlot: number, count: number): Live<SlotReport>;
   /**
    * Returns the SHA-256 hash of the complete consensus state in hexadecimal. The result also contains the height and
-   * the id of the tip. The hashed state is the state after the tip.
+   * the id of the tip. The hashed state is the state after the tip block.
    */
   stateDigest(): { readonly height: number; readonly blockId: string; readonly digest: string };
 }

@@ -44,7 +44,7 @@ export interface Sort<Field extends string> {
   readonly direction: Direction;
 }
 
-/** An account, with its delegate data if it is a delegate. */
+/** An account. If the account is a delegate, the entry also contains the data of the delegate. */
 export interface AccountEntry {
   readonly account: Account;
   readonly delegate?: DelegateEntry;

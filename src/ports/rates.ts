@@ -160,8 +160,8 @@ const PROBES: Sending = { burst: 1, everyMs: 20_000 };
 const OWN_INFO: Sending = { burst: 3, everyMs: 1_000 };
 
 /**
- * The names of a message or call in the frames of generation 2 and of generation 3. A name is undefined if its
- * generation does not have the message or call.
+ * The names of a message or call in the frames of generation 2 and of generation 3. The name for a generation is
+ * undefined if this generation does not have the message or call.
  */
 type WireNames = readonly [name2: string | undefined, name3: string | undefined];
 type Row = readonly [

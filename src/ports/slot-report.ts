@@ -90,8 +90,8 @@ interface LeftBranch {
   readonly fromSlot: number;
   readonly toSlot: number;
   /**
-   * Height of the first block of the next branch. Undefined if the node had applied no block of the next branch when it
-   * left this branch.
+   * Height of the first block of the next branch. Undefined if the node had applied no block of the next branch when
+   * the node left this branch.
    */
   readonly forHeight?: number;
   readonly forBlockId?: string;

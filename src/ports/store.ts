@@ -94,11 +94,11 @@ export interface ChainStore extends ChainReader, NoteStore {
 
 /** Limits of a backfill (`DeferrableIndexes.backfill`). */
 export interface BackfillLimits {
-  /** A step of the backfill ends as soon as it has changed about this number of database pages. */
+  /** A step of the backfill ends as soon as the step has changed about this number of database pages. */
   readonly pagesMax?: number;
   /**
-   * If the missing index entries are not in memory, the backfill computes them from the stored blocks, in parts. A part
-   * ends with the block in which the part reaches this number of transactions.
+   * If the missing index entries are not in memory, the backfill computes these entries from the stored blocks, in
+   * parts. A part ends with the block in which the part reaches this number of transactions.
    */
   readonly transactionsMax?: number;
 }

@@ -146,7 +146,7 @@ export interface TransportHandlers {
    */
   answer(peerId: PeerId, request: PeerRequest): Promise<unknown>;
   message(peerId: PeerId, message: PeerMessage): void;
-  /** Called when a connection is open and both sides have found each other compatible. */
+  /** Called when a connection is open and the two nodes have found that they are compatible. */
   connected(connection: Connection): void;
   disconnected(peerId: PeerId, direction: 'inbound' | 'outbound', reason: CloseReason): void;
   /** Called when the peer sent new and valid info about itself. */
@@ -182,7 +182,7 @@ export interface CloseReason {
 }
 
 /**
- * Offences against the wire protocol. The transport detects an offence itself, or a handler throws it as a
+ * Offences against the wire protocol. The transport detects an offence itself, or a handler throws the offence as a
  * `PeerOffence`. `engine/peers/penalties.ts` defines the penalty points of each offence.
  */
 export type PeerOffenceCode =

@@ -173,7 +173,7 @@ export class ClockOffset {
     if (this.#blockOffsetsMs.size > BLOCKS_MAX && oldest !== undefined) this.#blockOffsetsMs.delete(oldest);
   }
 
-  /** Lets the samples of a peer expire after `DISCONNECTED_MS_MAX`, because the peer has disconnected. */
+  /** Called when a peer has disconnected. The samples of the peer expire `DISCONNECTED_MS_MAX` milliseconds later. */
   disconnected(peerId: PeerId): void {
     const samples = this.#samples.get(peerId);
     const atMsMax = this.#clock.nowMs() - SAMPLE_AGE_MS_MAX + DISCONNECTED_MS_MAX;

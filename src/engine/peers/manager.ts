@@ -291,8 +291,8 @@ export class PeerManager {
   }
 
   /**
-   * Disconnects a peer that is not a named peer. Named peers stay connected. The caller must have found that
-   * `VerificationBudget.isWasteful` is true for the address of the peer.
+   * Disconnects a peer that sent too many useless signatures. Named peers stay connected. The caller must have found
+   * that `VerificationBudget.isWasteful` is true for the address of the peer.
    */
   cutWasteful(peerId: PeerId): void {
     this.#scoring.cutWasteful(peerId);

@@ -65,7 +65,7 @@ export class PeerScoring {
   readonly #reputations = new LruMap<PeerId, number>(REPUTATIONS_MAX);
   /**
    * Time of the last log line about an offence of a named peer, and the number of times that the peer has repeated the
-   * offence after this log line. The key is the peer and the offence.
+   * offence after this log line. The key consists of the id of the peer and the code of the offence.
    */
   readonly #exempt = new LruMap<string, { loggedAtMs: number; repeated: number }>(EXEMPT_OFFENCES_MAX);
 
@@ -78,8 +78,8 @@ export class PeerScoring {
   }
 
   /**
-   * Gives a peer the penalty for an offence that the transport detected. Named peers lose points only for
-   * `NEVER_EXEMPT`.
+   * Gives a peer the penalty for an offence that the transport detected. Named peers lose points only for the offences
+   * in `NEVER_EXEMPT`.
    */
   report(peerId: PeerId, offence: PeerOffenceCode, detail: string): void {
     if (NEVER_EXEMPT.has(offence)) this.#deductPoints(peerId, offence, detail.slice(0, DETAIL_CHARACTERS_MAX));

@@ -41,7 +41,8 @@ export function admitFromClient(
  * this function therefore verifies the transaction against the state immediately, and charges the signature checks to
  * the peer's budget.
  *
- * @throws TransactionRejected; `isFaultOfSender` states whether the peer is at fault
+ * @throws TransactionRejected if a check fails, or if the queue is full; `isFaultOfSender` decides whether the peer is
+ *   at fault
  */
 export function admitFromPeer(
   context: PoolContext,
@@ -121,7 +122,7 @@ function isSignedAlike({ rules }: PoolContext, known: Transaction, copy: Transac
  *
  * The reference (lisk-sdk) checks the signature before it checks whether the id is known. This node looks for the id in
  * the pool first, so a repeated transaction costs no signature check. A peer notices no difference, because a peer does
- * not get the reason of a refusal.
+ * not get the reason for a refusal.
  *
  * @throws TransactionRejected if a check fails, or if the payer's budget does not allow the signature check
  */
@@ -154,8 +155,8 @@ function checkedNew(context: PoolContext, queues: PoolQueues, payer: Payer, tran
 }
 
 /**
- * Creates the rejection of a transaction or of a member's signature. The reason of this rejection is that the
- * verification budget of the sender or of its budget group is used up.
+ * Creates the rejection of a transaction or of a member's signature. The reason for this rejection is that the
+ * verification budget of the sender, or of the sender's budget group, is used up.
  */
 export function verificationLimit(id: TransactionId): TransactionRejected {
   const error = transactionError(id, 'Too many signatures to verify, please try again later.', '');

@@ -104,8 +104,8 @@ export class PoolQueues {
   /**
    * Adds a transaction to a queue.
    *
-   * @returns false if a queue already has the id, if the queue is full, or if all queues together are full. The queues
-   *   are then unchanged
+   * @returns false if a queue already has the id, if the queue is full, or if all queues together are full. In these
+   *   cases, the queues do not change
    */
   add(state: PoolState, pooled: Pooled): boolean {
     return !this.isFull(state) && this.addBeyondLimit(state, pooled);

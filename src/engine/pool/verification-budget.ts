@@ -5,9 +5,9 @@
  * group of addresses (`BudgetGroup`) also has a budget. An attacker with many addresses therefore cannot use up the
  * time that the node needs for blocks.
  *
- * The cost of a check is not measured. It is a fixed time that depends on the implementation of Ed25519
- * (`Verifier.spentMs`). The limits in milliseconds are the same for all implementations, so a slow implementation makes
- * fewer checks. The checks of blocks and of their transactions use no budget.
+ * The class does not measure the cost of a check. The cost is a fixed time that depends on the implementation of
+ * Ed25519 (`Verifier.spentMs`). The limits in milliseconds are the same for all implementations, so a slow
+ * implementation makes fewer checks. The checks of blocks and of their transactions use no budget.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -66,7 +66,7 @@ const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
 /**
  * Time for signature checks that an address can use without sending a valid transaction or signature (the `waste`
  * bucket). When this time is used up, the node checks no signatures from the address. Even honest nodes of lisk-sdk can
- * pass on damaged copies of a transaction, so the limit is not zero. With Ed25519 in JavaScript, the time is enough for
+ * relay damaged copies of a transaction, so the limit is not zero. With Ed25519 in JavaScript, the time is enough for
  * five damaged copies with 15 signature checks each. The bucket refills within two minutes, or immediately when the
  * address sends a valid transaction or signature.
  */

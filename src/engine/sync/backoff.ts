@@ -45,7 +45,7 @@ export class Backoff {
   /**
    * Records a failure.
    *
-   * @param isItsFault whether the failure is the fault of the peer. If false, the backoff lasts `BACKOFF_FIRST_MS`, and
+   * @param isItsFault true if the failure is the fault of the peer. If false, the backoff lasts `BACKOFF_FIRST_MS`, and
    *   `failures` does not count the failure
    */
   fail(peerId: PeerId, isItsFault = true): void {

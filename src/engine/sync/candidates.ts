@@ -39,7 +39,7 @@ export class Candidates {
     this.#dependencies = dependencies;
   }
 
-  /** Whether a connected peer that is not in its backoff claims a better chain. */
+  /** True if a connected peer that is not in its backoff claims a better chain. */
   get exist(): boolean {
     return this.#better(new Set()).length > 0;
   }
@@ -100,15 +100,15 @@ export class Candidates {
       .map(({ peerId }) => peerId);
   }
 
-  /** Whether a peer that we dialled claims a better chain while the sync peer is inbound or has disconnected. */
+  /** Returns true if a peer that we dialled claims a better chain, and the sync peer is inbound or has disconnected. */
   isStrangerInTheWay(syncPeer: PeerId): boolean {
     const connection = this.#dependencies.transport.connections().find(({ peerId }) => peerId === syncPeer);
     return connection?.direction !== 'outbound' && this.#better(new Set([syncPeer]), isOutbound).length > 0;
   }
 
   /**
-   * Whether a peer that is neither the sync peer nor in `tried` also claims a better chain. If we dialled the sync
-   * peer, the claims of inbound peers do not count.
+   * Returns true if a peer that is neither the sync peer nor in `tried` also claims a better chain. If we dialled the
+   * sync peer, the claims of inbound peers do not count.
    */
   isAnotherWaiting(syncPeer: PeerId, tried: ReadonlySet<PeerId>): boolean {
     const excluded = new Set([syncPeer, ...tried]);

@@ -74,7 +74,7 @@ export class Claims {
   }
 
   /**
-   * Whether the node should check a peer's claim to have a better chain. After a failed claim, the node ignores all
+   * Returns true if the node should check a peer's claim of a better chain. After a failed claim, the node ignores all
    * claims with the signer of this claim until the next round. The node also ignores the claim of an inbound peer while
    * the node doubts the claims of the peer's netgroup.
    */
@@ -84,10 +84,10 @@ export class Claims {
   }
 
   /**
-   * Whether forging waits for the result of a claim. Forging does not wait while the node doubts the claims of the
-   * peer's netgroup, or of all peers with the same connection direction (inbound or outbound). In one round, forging
-   * waits for a second claim with the same signer only if the first claim was true. If this method returns true for a
-   * claim with a signer, the method also records that forging has waited for this signer in this round.
+   * Returns true if forging waits for the result of a claim. Forging does not wait while the node doubts the claims of
+   * the peer's netgroup, or of all peers with the same connection direction (inbound or outbound). In one round,
+   * forging waits for a second claim with the same signer only if the first claim was true. If this method returns true
+   * for a claim with a signer, the method also records that forging has waited for this signer in this round.
    */
   isWaitedFor({ peerId, direction, signer }: Claim): boolean {
     const { netgroupOf, round } = this.#dependencies;
@@ -114,7 +114,7 @@ export class Claims {
   }
 
   /**
-   * Records that a claim was true: the peer sent blocks of a better chain. From now on, the node no longer doubts the
+   * Records that a claim was true: the peer sent blocks of a better chain. From then on, the node no longer doubts the
    * claims of the peer's netgroup, or of the group of all inbound or all outbound peers to which this peer belongs.
    */
   proved({ peerId, direction, signer }: Claim): void {

@@ -113,7 +113,7 @@ async function fetchAll(from: Parent, download: Download, arrived: ArrivedBatche
   }
 }
 
-/** The end of the downloaded blocks: the last block, and the peer that sent it. */
+/** The end of the downloaded blocks: the last block, and the peer that sent this block. */
 interface End {
   readonly parent: Parent;
   /** The peer that sent the last block; undefined if the last block is a block of our own chain. */
@@ -207,9 +207,9 @@ class Download {
       }
     }
     if (syncPeerError === undefined || this.#isStopped) return undefined;
-    // It is possible that the sync peer failed because it does not have the parent (the block before the batch). If a
-    // same-tip peer sent the parent, the parent perhaps belongs to another branch, so the same-tip peer is perhaps at
-    // fault.
+    // It is possible that the sync peer failed because the sync peer does not have the parent (the block before the
+    // batch). If a same-tip peer sent the parent, the parent perhaps belongs to another branch, so the same-tip peer is
+    // perhaps at fault.
     if (parentFrom !== undefined && parentFrom !== syncPeer && !hasSyncPeerLeft) {
       this.#source.peerFailed(parentFrom, new ProtocolError('SYNC_HELPER_DIVERGED', { height: parent.height }));
     }

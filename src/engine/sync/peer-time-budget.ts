@@ -11,8 +11,8 @@ import type { Block } from '../../protocol/types.ts';
 
 /**
  * Time in milliseconds that the budget of a peer contains at the start of a sync from this peer. The time is longer
- * than the maximum wait for one answer. So the peer has enough time for its first answer, and for a last answer with
- * few blocks, which earns little time.
+ * than the maximum wait for one answer. The peer therefore has enough time for its first answer. It also has enough
+ * time for a last answer with few blocks, although such an answer earns little time.
  */
 const FREE_MS = 12_000;
 /**

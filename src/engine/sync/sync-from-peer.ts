@@ -28,7 +28,7 @@ const BRANCH_AHEAD_BLOCKS_MAX = 1313;
 /**
  * Maximum size in bytes of a rival branch that the node keeps in memory until the branch has proved to be better. The
  * size is measured in the binary form of the store. As objects in memory, the blocks take up to twenty times this size.
- * Five thousand blocks of 25 transfers fit into this limit, or eighty-five thousand empty blocks. If each block of an
+ * Five thousand blocks of 25 transfers, or eighty-five thousand empty blocks, fit into this limit. If each block of an
  * honest branch has at most 25 transfers, the branch reaches this limit only under two conditions. The branch split
  * from our chain thousands of blocks ago, and no block has become final after the split. The node needs this limit
  * because the node cannot check before the switch which delegate owns a slot. Anybody can therefore sign blocks for a
@@ -157,9 +157,9 @@ async function takeOver(
         peerFailed(batch.peerId, error);
         return false;
       }
-      // `Chain.append` ignores blocks up to the height of our tip, which grows if blocks of other peers arrive during
-      // the download. Ignored blocks earn no time. If ignored blocks earned time, a peer could prolong the sync by
-      // sending only such blocks.
+      // The height of our tip can grow during the download, because blocks of other peers arrive. `Chain.append`
+      // ignores downloaded blocks up to the height of our tip. Ignored blocks earn no time. If ignored blocks earned
+      // time, a peer could prolong the sync by sending only such blocks.
       const appended = batch.blocks.filter((block) => block.height > height);
       isProved ||= appended.length > 0;
       account(appended, budget, isProved, dependencies);

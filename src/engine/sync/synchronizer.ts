@@ -262,7 +262,7 @@ export class Synchronizer {
       });
   }
 
-  /** Whether a block is in the previous slot, in the current slot or in a later slot. */
+  /** Returns true if a block is in the previous slot, in the current slot or in a later slot. */
   #isCurrent(block: BlockHeader | undefined): boolean {
     if (block === undefined) return false;
     return slotAt(block.timestamp, this.#chain.rules.params) >= this.#chain.currentSlot() - 1;
@@ -355,9 +355,9 @@ export class Synchronizer {
   }
 
   /**
-   * Whether the claimed tip is still better than ours; true if the claimed tip is unknown. If our chain has become as
-   * good as the claimed chain, the claim does not count as failed: it is possible that other peers have sent the
-   * claimed blocks.
+   * Returns true if the claimed tip is still better than ours, or if the claimed tip is unknown. If our chain has
+   * become as good as the claimed chain, the claim does not count as failed: it is possible that other peers have sent
+   * the claimed blocks.
    */
   #isStillBetter({ tip }: Claim): boolean {
     return tip === undefined || this.#chain.rules.prefersTip(tip, this.#chain.tip.header);
@@ -393,8 +393,8 @@ export class Synchronizer {
   }
 
   /**
-   * Returns the tip that the sync peer announces. If the sync peer is disconnected, returns the tip that it last
-   * announced.
+   * Returns the tip that the sync peer announces. If the sync peer is disconnected, returns the tip that the sync peer
+   * last announced.
    */
   #refreshedSyncPeerTip(syncPeer: PeerId): PeerTip | undefined {
     this.#syncPeerTip = this.#candidates.tipOf(syncPeer) ?? this.#syncPeerTip;
