@@ -48,7 +48,8 @@ export class ChangeLogger {
     const tip = blocks.at(-1);
     if (tip === undefined) return;
     const { height, id: blockId } = tip;
-    // If the tip has moved to the branch during the download of the branch, no block is reverted.
+    // It is possible that the tip moved to the branch while the node downloaded the branch. In this case, no block is
+    // reverted.
     if (origin === 'synced' && revertAbove !== undefined && reverted.length > 0) {
       observer.log('info', 'CHAIN_REORG', 'reorg to a better branch', {
         commonHeight: revertAbove,

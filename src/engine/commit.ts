@@ -53,8 +53,8 @@ export function finalizedHeightOf(store: ChainStore, rules: Rules): number {
 /**
  * Commits a batch in one transaction of the store.
  *
- * @param onBlock called for each block that is reverted or applied. The caller can show progress in this function,
- *   because a batch can have thousands of blocks
+ * @param onBlock called for each block that is reverted or applied. These calls show that the commit makes progress,
+ *   because a batch can have thousands of blocks (see `ChainDependencies.onProgress`)
  * @returns the reverted blocks, highest first
  * @throws BranchRejected for the first block that the rules refuse, or an error of `ChainStore.transact` or
  *   `ChainWriter.revert`. After each of these errors, the chain is unchanged

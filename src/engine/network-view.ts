@@ -84,8 +84,9 @@ export class NetworkView {
    *
    * The consensus is high enough if it reaches `percentMin` in one of two groups of peers. The first group has the
    * peers that we dialled or that the operator named. This group counts because an attacker can dial us from many ports
-   * and claim another tip. The reference (lisk-sdk) counts only the peers that it dialled. The second group has all
-   * peers. This group counts because a node without dialled peers can only rely on the peers that dialled it.
+   * and claim another tip, and so lower the consensus among all peers. The reference (lisk-sdk) counts only the peers
+   * that it dialled. The second group has all peers. This group counts because a node without dialled peers can only
+   * rely on the peers that dialled it.
    *
    * @param percentMin required percentage of peers with our tip; 0 for no requirement
    */

@@ -389,8 +389,8 @@ export interface NodeApi {
    *
    * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN` if the delegate is not configured, `FORGING_PASSWORD_WRONG` if the
    *   password is wrong, or `FORGING_NOT_A_DELEGATE` if the state has no such delegate. Each of these errors has the
-   *   message text that lisk-sdk uses. If `forging` is true, the method also throws `FORGING_MOVED` if the delegate was
-   *   handed over to another node, and the errors of `SigningJournal.hold`
+   *   message text that lisk-sdk uses. If `forging` is true, the method can also throw `FORGING_MOVED` (the delegate
+   *   was handed over to another node) or an error of `SigningJournal.hold`
    */
   setForging(publicKey: PublicKey, password: string, forging: boolean): Promise<ForgingDelegate>;
   /**

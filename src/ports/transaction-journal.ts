@@ -46,8 +46,8 @@ export interface TransactionJournal {
   addSignature(signature: MemberSignature): void;
   remove(ids: readonly TransactionId[]): void;
   /**
-   * Resolves when all entries and signatures that were added before this call are on disk. All calls of `flush` during
-   * one write of the file share the next write.
+   * Resolves when all entries and signatures that were added before this call are on disk. If `flush` is called several
+   * times during one write of the file, the next write serves all these calls.
    *
    * @throws ProtocolError `TRANSACTION_JOURNAL_WRITE_FAILED` if the file cannot be written, or
    *   `TRANSACTION_JOURNAL_TAKEN_OVER` if this process has lost the lock of the journal. After an error, new entries

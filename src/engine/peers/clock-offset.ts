@@ -173,7 +173,10 @@ export class ClockOffset {
     if (this.#blockOffsetsMs.size > BLOCKS_MAX && oldest !== undefined) this.#blockOffsetsMs.delete(oldest);
   }
 
-  /** Called when a peer has disconnected. The samples of the peer expire `DISCONNECTED_MS_MAX` milliseconds later. */
+  /**
+   * Called when a peer has disconnected. The samples of the peer then expire after `DISCONNECTED_MS_MAX` milliseconds
+   * at the latest.
+   */
   disconnected(peerId: PeerId): void {
     const samples = this.#samples.get(peerId);
     const atMsMax = this.#clock.nowMs() - SAMPLE_AGE_MS_MAX + DISCONNECTED_MS_MAX;
@@ -261,8 +264,8 @@ export class ClockOffset {
    * at least `SAMPLES_MIN` recent samples count. Peers agree if their clocks are all ahead of ours, or all behind ours,
    * by more than `limitMs`. Enough peers agree if at least two peers agree, and if these are more than half of the
    * peers that count. For a result that the peers are behind, a further condition must hold. The condition is about the
-   * newest `BLOCKS_MAX` imported blocks, from any peers: at most `ON_TIME_MAX` of these blocks arrived within `limitMs`
-   * after the start of their slots. As in `verdict`, all peers at one IP address count as one peer.
+   * newest `BLOCKS_MAX` imported blocks, from any peers: at most `ON_TIME_MAX` of these blocks arrived no later than
+   * `limitMs` after the start of their slots. As in `verdict`, all peers at one IP address count as one peer.
    *
    * The node does not forge while the result is defined, so an outdated result would cost slots. The method therefore
    * computes the offset of each peer with `#lastingOffsetMs`: the offset falls below the limit as soon as one block of

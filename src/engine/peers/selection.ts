@@ -30,7 +30,7 @@ const LATENCY_SHARE = 0.068;
 export interface Spread<P> {
   /**
    * Returns the number of the peer's netgroup; undefined for addresses of this machine, of a private network, or of
-   * special purpose. The number of drawn peers without a netgroup has no limit.
+   * special purpose. `selectToDial` can draw any number of peers without a netgroup.
    */
   groupOf(peer: P): number | undefined;
   /** The netgroup of each outbound connection that is open, or that the node is opening now. */
