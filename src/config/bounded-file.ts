@@ -1,6 +1,7 @@
 /**
- * Reads files and the standard input. A file or an input that is longer than `bytesMax` is refused. The wait for data
- * from the standard input has no time limit. The wait for data from any other pipe has a time limit.
+ * Reads files and the standard input. If a file or the standard input is longer than `bytesMax`, the read fails. A read
+ * of the standard input waits for data without a time limit. A read of any other pipe waits at most `PIPE_WAIT_MS_MAX`
+ * for new data.
  */
 
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
@@ -8,8 +9,8 @@ import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 
 const STANDARD_INPUT = 0;
 const READ_BYTES = 64 * 1024;
 /**
- * Maximum time without data from a pipe. The time is long, because some programs that write to the pipe first ask a
- * person for a password.
+ * Maximum time in milliseconds for which a read of a pipe waits for new data. The time is long, because the program
+ * that writes to the pipe can first ask a person for a password.
  */
 const PIPE_WAIT_MS_MAX = 60_000;
 const PIPE_PAUSE_MS = 5;
@@ -17,8 +18,8 @@ const PIPE_PAUSE_MS = 5;
 export interface BoundedRead {
   readonly bytesMax: number;
   /**
-   * True to accept a pipe, such as `<(command)` of a shell. The read of a pipe fails if no data arrive for a minute.
-   * Default false.
+   * True to accept a pipe, such as `<(command)` of a shell. If no data arrive from the pipe for a minute, the read
+   * fails. Default false.
    */
   readonly allowPipe?: boolean;
 }
@@ -65,7 +66,7 @@ export function checkRegularFile(file: string): { readonly bytes: number } {
   }
 }
 
-/** @param waitMsMax maximum time without new data; 0 for a regular file, Infinity for no limit */
+/** @param waitMsMax maximum time in milliseconds without new data; 0 for a regular file, Infinity for no limit */
 function readAll(descriptor: number, bytesMax: number, waitMsMax: number): Buffer {
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -81,9 +82,9 @@ function readAll(descriptor: number, bytesMax: number, waitMsMax: number): Buffe
       continue;
     }
     // A read of a pipe returns 0 bytes at the end of the data, but also while no process has opened the pipe for
-    // writing. Before the first byte has arrived, a read of 0 bytes therefore does not prove that the data have ended.
-    // If the standard input is a pipe, a process has already opened this pipe for writing. A read of 0 bytes from the
-    // standard input therefore always means the end of the data.
+    // writing. A read of 0 bytes before the first byte therefore does not prove that the data have ended. If the
+    // standard input is a pipe, a process has already opened this pipe for writing. A read of 0 bytes from the standard
+    // input therefore always means the end of the data.
     const isAtEnd = count === 0 && (bytes > 0 || waitMsMax === 0 || waitMsMax === Infinity);
     if (isAtEnd) return Buffer.concat(parts);
     if (waitedMs >= waitMsMax) throw new Error(`no data arrived through the pipe for ${waitMsMax / 1000} s`);
@@ -123,7 +124,7 @@ function tooLong(bytesMax: number): Error {
 }
 
 /**
- * Returns the reason why a file cannot be read, for an error message.
+ * Returns the reason why a file cannot be read, as a text for an error message.
  *
  * @param missing what the user can do if the file does not exist
  */

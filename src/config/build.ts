@@ -5,7 +5,9 @@ import { packageVersion } from './package.ts';
 
 /** Identity of the build as the node reports it to clients. */
 export interface BuildIdentity {
-  /** Begins with `v` and the version. The date and time of the build (UTC) follow if they are known. */
+  /**
+   * The letter `v` and the version of the program. If the date and time of the build are known, they follow, in UTC.
+   */
   readonly build: string;
   /** Git commit that was built, 40 hexadecimal digits; empty when unknown. */
   readonly commit: string;
@@ -16,8 +18,9 @@ const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 const COMMIT = /^[0-9a-f]{40}$/;
 
 /**
- * @param file path of `build.json`. If the file is missing or is not JSON, for example while a build replaces the file,
- *   `build` contains no time, and `commit` is empty. A malformed time or commit counts as missing
+ * @param file path of `build.json`. It is possible that the file is missing or is not JSON, for example while a build
+ *   replaces the file. In this case, the member `build` of the result contains no time, and the member `commit` is
+ *   empty. A malformed time or commit in the file counts as missing
  */
 export function buildIdentity(file: URL | string = RECORD_FILE): BuildIdentity {
   const { time, commit } = recordOf(file);

@@ -1,6 +1,6 @@
 /**
- * Reads `exceptions.json`, which lists the known deviations of a live network from the rules of the protocol. The
- * format is that of `modules.chain.exceptions` in the configuration files of Lisk Core.
+ * Reads `exceptions.json`, which lists the known deviations of a live network from the rules of the protocol. The file
+ * has the same format as the member `modules.chain.exceptions` in the configuration files of Lisk Core.
  */
 
 import type { ProtocolError } from '../primitives/errors.ts';

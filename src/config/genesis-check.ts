@@ -12,8 +12,8 @@ import type { ChainParams } from '../protocol/params.ts';
 import type { Block } from '../protocol/types.ts';
 
 /**
- * First block version in which the payload hash of a genesis block is the hash of its transactions. In genesis blocks
- * of lower versions, the payload hash has another value.
+ * First block version in which the payload hash of a genesis block is the hash of its transactions. In a genesis block
+ * of a lower version, the payload hash is not the hash of the transactions.
  */
 const HASHED_VERSION = 2;
 

@@ -13,12 +13,12 @@ import { RecordReader } from './record.ts';
 /** The facts in a file `networks/NAME/identity.json`. */
 export interface NetworkIdentity {
   readonly name: string;
-  /** Time of timestamp 0, in the format of ISO 8601. */
+  /** The moment from which the network counts its timestamps, as ISO 8601 text. */
   readonly epoch: string;
   readonly communityIdentifier: string;
   readonly nethash: string;
   readonly genesisBlockId: BlockId;
-  /** 64 hexadecimal digits. */
+  /** The network identifier as 64 hexadecimal digits. */
   readonly networkIdentifier: string;
   readonly rewardsOffset: number;
   /** Height of the last block whose header has version 0. */

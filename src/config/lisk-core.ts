@@ -20,13 +20,13 @@ export interface ForeignFolder {
 }
 
 export interface ForeignOptions {
-  /** Name that the network gets. */
+  /** Name of the new network. */
   readonly name: string;
-  /** Protocol version of the network, in place of the protocol version in `config.json`. */
+  /** Protocol version of the new network. This version replaces the protocol version in `config.json`. */
   readonly protocolVersion?: string;
   /**
-   * For each public network, its epoch, genesis block id and other fixed values (`identity.json`). If the imported
-   * network is one of these networks, its files must agree with these values.
+   * The epoch, the genesis block id and other fixed values of each public network (`identity.json`). If the imported
+   * network is a public network, its files must agree with the values of that network.
    */
   readonly identities: readonly NetworkIdentity[];
 }
@@ -59,7 +59,7 @@ const BY_GENERATION: Readonly<Record<Generation, { offset: number; protocolVersi
 
 /**
  * Makes the files of a network folder. The function does not check whether the id and the payload hash of the genesis
- * block match its content. `loadNetwork` makes this check later, with `checkGenesis`.
+ * block match the content of the block. `loadNetwork` makes this check later: it calls `checkGenesis`.
  *
  * @throws ProtocolError `NETWORK_IMPORT_INVALID` for a wrong value, values that contradict each other, content that is
  *   nested too deep, or an unknown key in `genesisConfig`, `exceptions`, `seedPeers` or `delegates`. The error names
@@ -108,8 +108,10 @@ export function networkFilesOf(folder: ForeignFolder, options: ForeignOptions): 
 /**
  * Returns the public network that the genesis block belongs to; undefined if it belongs to no public network.
  *
- * @throws ProtocolError if only the nethash, or only the id, belongs to a public network
- * @throws ProtocolError if the chosen name is the name of a public network to which the genesis block does not belong
+ * @throws ProtocolError if the genesis block has the nethash of a public network and another id than that network, or
+ *   the id of a public network and another nethash
+ * @throws ProtocolError if the chosen name is the name of a public network, and the genesis block does not belong to
+ *   that network
  */
 function identityOf(
   genesis: RecordReader,
@@ -132,9 +134,9 @@ function identityOf(
 }
 
 /**
- * Refuses a configuration in which one of two values differs from the known facts of the network: the rewards offset,
- * or the height of the last block whose header has version 0. With a wrong configuration, the node would build a chain
- * that no other node accepts.
+ * Compares two values of the configuration with the known facts of the network: the rewards offset, and the height of
+ * the last block whose header has version 0. If one of these values is wrong, the function refuses the configuration.
+ * With a wrong value, the node would build a chain that no other node accepts.
  */
 function checkFacts(
   identity: NetworkIdentity,
@@ -181,8 +183,8 @@ function readConstants(genesisConfig: RecordReader, generation: Generation, list
  * Reads the delegates that `config.json` lists for forging.
  *
  * @returns the content of `forgers.json`; undefined if `config.json` lists no delegates
- * @throws ProtocolError if a delegate has sent no transaction of the genesis block, because `config.json` and the
- *   genesis block then belong to different networks
+ * @throws ProtocolError if a delegate is not the sender of any transaction in the genesis block. In this case,
+ *   `config.json` and the genesis block belong to different networks
  */
 function readForgers(forging: RecordReader, genesis: RecordReader, { configFile }: ForeignFolder): object | undefined {
   const delegates = forging.has('delegates') ? forging.objects('delegates', forgerEntry, 10_000) : [];

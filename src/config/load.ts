@@ -13,7 +13,7 @@ import { refuseRepeatedKey } from './repeated-keys.ts';
 import { RENAMED_EVENT_CODES, RENAMED_OPTIONS } from './renamed-options.ts';
 import { OPTIONS, allOptions, variableOf, type Config, type NamedOption } from './schema.ts';
 
-/** The unchecked values of one source. The key of `values` is the name of an option (`section.key`). */
+/** The unchecked values of one source. Each key of `values` is the name of an option (`section.key`). */
 interface ConfigLayer {
   /** Name of the source in errors: the path of the file or of the network folder, `environment` or `flags`. */
   readonly origin: string;
@@ -30,9 +30,15 @@ export interface ConfigSources {
   /** Path of the user's JSON5 file. */
   readonly file?: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Values of the flags, by the name of the option (`section.key`), in the same form as in a configuration file. */
+  /**
+   * Value of each flag, by the name of its option (`section.key`). The values have the same form as in a configuration
+   * file.
+   */
   readonly flags?: ReadonlyMap<string, unknown>;
-  /** The default of the option `http.processes` on this machine. If this member is absent, the default is 0. */
+  /**
+   * The default of the option `http.processes` on this machine. If the member `processes` is absent, the option has the
+   * default 0.
+   */
   readonly processes?: number;
 }
 
@@ -43,7 +49,8 @@ const CODE = 'CONFIG_INVALID';
  */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
 /**
- * Default of `forging.consensusMin` in percent, in generation 2. If `forging.force` is true, another default applies.
+ * Default of `forging.consensusMin` in generation 2, in percent. If `forging.force` is true, the default of `OPTIONS`
+ * applies instead, as in generation 3.
  */
 const GEN2_CONSENSUS_MIN = 51;
 
@@ -121,7 +128,10 @@ function valueOf(
   );
 }
 
-/** @param section values of the options that precede `named` in its section; some defaults depend on these values */
+/**
+ * @param section values of the options that precede the option `named` in the same section; some defaults depend on
+ * these values
+ */
 function defaultOf(
   named: NamedOption,
   { network, processes }: ConfigSources,
@@ -138,8 +148,9 @@ function defaultOf(
     return GEN2_CONSENSUS_MIN;
   }
   // If `forging.riskDoubleForging` is true, the node does not search for signatures that its delegates made on other
-  // nodes. The default is true on a network with published keys. On such a network, anybody can sign blocks for the
-  // delegates, so the search is useless. In addition, the search would delay the first blocks of a new network.
+  // nodes. The default is true on a network whose delegates have published passphrases. On such a network, anybody can
+  // sign blocks for the delegates, so the search is useless. In addition, the search would delay the first blocks of a
+  // new network.
   if (named.path === 'forging.riskDoubleForging') return network.forgers?.arePublished === true;
   if (named.path === 'forging.defaultPassword') return passwordOf(network, section['delegates']);
   return named.option.default;
@@ -155,8 +166,8 @@ function mayOthersAsk({ accessPublic, accessWhitelist }: Readonly<Record<string,
 }
 
 /**
- * Returns the password of the delegates in `forgers.json` of the network folder. The result is empty if the file is
- * missing or has no password, or if a configured delegate is not in the file.
+ * Returns the password of the delegates in `forgers.json` of the network folder. The result is empty in three cases:
+ * the file is missing, the file has no password, or a configured delegate is not in the file.
  */
 function passwordOf({ forgers }: Network, delegates: unknown): string {
   const known = new Set(forgers?.delegates.map(({ encryptedPassphrase }) => encryptedPassphrase));

@@ -1,7 +1,8 @@
 /**
  * Reads a network folder: `network.json` (parameters), `genesis.json` (block 1), `exceptions.json` (known deviations
- * from the rules) and `forgers.json` (delegates with encrypted passphrases). The last two files can be absent. A fault
- * in one of the files is an error. The error names the file, and for a wrong value also the key and the expected value.
+ * from the rules) and `forgers.json` (delegates with encrypted passphrases). The last two files can be absent. If one
+ * of the files has a fault, the functions throw an error that names the file. For a wrong value, the error also names
+ * the key and the expected value.
  */
 
 import { existsSync, readdirSync, statSync } from 'node:fs';
@@ -26,15 +27,15 @@ export interface Network {
   /** Absolute path of the folder. */
   readonly directory: string;
   readonly params: ChainParams;
-  /** Genesis block in the file format of lisk-sdk. The codec of the generation decodes it. */
+  /** Genesis block in the file format of lisk-sdk. The `Codec` of the network's generation decodes the block. */
   readonly genesisJson: JsonObject;
   /** Protocol version in the form `major.minor`, sent to peers and clients. */
   readonly protocolVersion: string;
   /** Application version, sent to peers and clients. */
   readonly appVersion: string;
-  /** P2P port of the nodes of this network, unless the configuration of a node has another port. */
+  /** P2P port of each node of this network, unless the configuration of the node has another port. */
   readonly wsPort: number;
-  /** HTTP port of the nodes of this network, unless the configuration of a node has another port. */
+  /** HTTP port of each node of this network, unless the configuration of the node has another port. */
   readonly httpPort: number;
   readonly seeds: readonly SeedPeer[];
   /**
@@ -43,8 +44,9 @@ export interface Network {
    */
   readonly forgers?: Forgers;
   /**
-   * The error if the user of this process has no right to read `forgers.json`. The file contains passphrases, and most
-   * commands do not need it. Code that needs the file calls `forgersOf`.
+   * The error that `forgersOf` throws, if the user of this process has no right to read `forgers.json`. The load of a
+   * network does not throw this error, because most commands do not need the file. Code that needs the file calls
+   * `forgersOf`.
    */
   readonly forgersFault?: ProtocolError;
 }
@@ -65,7 +67,7 @@ export interface Forgers {
   /** Password of the encrypted passphrases; empty if `forgers.json` does not contain the password. */
   readonly defaultPassword: string;
   readonly delegates: readonly ForgerEntry[];
-  /** True if `forgers.json` has a `notice`, which marks the keys as published. */
+  /** True if `forgers.json` has a member `notice`. This member marks the passphrases as published. */
   readonly arePublished: boolean;
 }
 
@@ -178,11 +180,11 @@ export function bloomeryHome(environment: Readonly<Record<string, string | undef
 
 /**
  * Finds the folder that `--network NAME|DIR` means. A value that contains a path separator or begins with a dot is a
- * path. Any other value is a name. A name is looked up among the networks of the package, then among the networks of
- * `home`, then as a folder in the working directory.
+ * path. Any other value is a name. The function first looks for a network of the package with this name, then for a
+ * network in `home`, and then for a folder in the working directory.
  *
  * @throws ProtocolError `NETWORK_UNKNOWN` with the remedy, if the value is empty or no folder is found. A folder counts
- *   as found if it contains `network.json`, or if the user of this process has no right to read it
+ *   as found if it contains `network.json`, or if the user of this process has no right to read the folder
  */
 export function findNetworkDirectory(nameOrDirectory: string, home: string): string {
   const isPath = /[\\/]/.test(nameOrDirectory) || nameOrDirectory.startsWith('.');
@@ -225,7 +227,10 @@ function isDenied(folder: string): boolean {
   }
 }
 
-/** Returns the names of all networks that have a network folder: first those of the package, then those of the user. */
+/**
+ * Returns the names of all networks that have a network folder: first the networks of the package, then the networks of
+ * the user.
+ */
 export function networkNames(home: string): readonly string[] {
   const folders = [join(packageDirectory(), 'networks'), join(home, 'networks')].filter((folder) => existsSync(folder));
   return folders.flatMap((folder) =>

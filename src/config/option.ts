@@ -11,7 +11,7 @@ import { RecordReader } from './record.ts';
 export interface Option<T> {
   readonly help: string;
   readonly default: T;
-  /** Accepted values. In an error, this text follows the words "must be". */
+  /** Text that describes the accepted values. In an error, the text follows the words "must be". */
   readonly expected: string;
   readonly unit?: string;
   /**
@@ -27,14 +27,15 @@ export interface Option<T> {
   /** Reads a value in the form of a configuration file; returns undefined for a value that is not accepted. */
   read(value: unknown): T | undefined;
   /**
-   * For a list: names the first entry that makes `read` refuse the value; undefined if there is no such entry.
+   * If the option is a list, returns a text with the position and the value of the first entry that `read` does not
+   * accept. Returns undefined if `read` accepts all entries.
    */
   wrongEntry?(value: unknown): string | undefined;
   /** Converts the text of an environment variable into the form that `read` accepts. */
   fromText(text: string): unknown;
 }
 
-/** Maximum number of characters of a wrong entry that an error shows. */
+/** If an entry is wrong, the error shows at most this number of characters of the entry. */
 const SHOWN_ENTRY_MAX = 80;
 
 type Facts = Pick<Option<unknown>, 'unit' | 'secret' | 'defaultText'>;
@@ -211,7 +212,7 @@ function isPort(port: number): boolean {
 /** Maximum number of entries in a list. The lists that people write are much shorter. */
 const ENTRIES_MAX = 10_000;
 
-/** Reads the log level of one module, such as `p2p=debug`. The names of the modules are those in the log lines. */
+/** Reads the log level of one module, such as `p2p=debug`. The modules have the same names as in the log lines. */
 export function moduleLevel(entry: string): readonly [module: string, level: LogLevel] | undefined {
   const [, module, name] = /^([a-z0-9/-]{1,40})=([a-z]+)$/.exec(entry) ?? [];
   const level = LOG_LEVELS.find((known) => known === name);

@@ -1,10 +1,13 @@
-/** Reads values from parsed JSON. Each error names the file and the key, and the expected value if there is one. */
+/**
+ * Reads values from parsed JSON. Each error names the file and the key. If a certain value is expected, the error also
+ * names this value.
+ */
 
 import { ProtocolError } from '../primitives/errors.ts';
 
 /**
- * Reads the members of one JSON object of a file. Inherited members are ignored. `end` refuses members that were not
- * read.
+ * Reads the members of one JSON object of a file. Inherited members are ignored. The method `end` throws an error if
+ * the object has a member that was not read.
  */
 export class RecordReader {
   readonly #file: string;

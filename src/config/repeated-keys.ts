@@ -17,12 +17,15 @@ const TOKEN =
   /(?<comment>\/\/[^\n\r\u2028\u2029]*|\/\*[\s\S]*?\*\/)|(?<string>"(?:\\[\s\S]|[^"\\])*"|'(?:\\[\s\S]|[^'\\])*')|(?<mark>[{}[\],:])|(?<word>[^\s{}[\],:"'/]+)/gu;
 
 /**
- * Finds the first key that occurs twice in one object; undefined if no key occurs twice.
+ * Returns the first key that occurs twice in one object; undefined if no key occurs twice.
  *
  * @param text valid JSON5; for any other text the result has no meaning
  */
 export function firstRepeatedKey(text: string): RepeatedKey | undefined {
-  /** One element for each unclosed object or list: the keys found so far in the object, or undefined for a list. */
+  /**
+   * Has one element for each object or list that is not closed yet. For an object, the element contains the keys found
+   * so far. For a list, the element is undefined.
+   */
   const open: (Set<string> | undefined)[] = [];
   let isKeyNext = false;
   for (const { groups = {}, index } of text.matchAll(TOKEN)) {

@@ -225,7 +225,8 @@ export const OPTIONS = {
         'the node detects a data folder that was restored from a backup. If the value is `none`, the node stores no headers. With `riskDoubleForging`, the node does not check these headers.',
       '',
       'an absolute path, or none',
-      // A relative path would name another folder for each working directory, so commands and nodes could disagree.
+      // A relative path would mean a different folder in each working directory. A command and the node could then use
+      // different folders.
       (value) => value === '' || value === 'none' || isAbsolute(value),
       { defaultText: 'bloomery/signed below $XDG_STATE_HOME, or below ~/.local/state' },
     ),
