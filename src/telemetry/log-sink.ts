@@ -10,7 +10,9 @@ import { ProtocolError, messageOf } from '../primitives/errors.ts';
 export interface LogSink {
   /** Writes one or more whole lines. `lines` contains the line feed of each line. This function never throws. */
   write(lines: string): void;
-  /** Number of writes that failed. A write usually contains one line, so the number of lost lines is about the same. */
+  /**
+   * Number of writes that failed. A write usually contains one line, so this number is about the number of lost lines.
+   */
   readonly linesLost: number;
   close(): void;
 }
@@ -23,8 +25,8 @@ export interface Rotation {
    */
   readonly bytesMax: number;
   /**
-   * Number of renamed files that the sink keeps, at least 1. The latest renamed file is `<file>.1`, the one before it
-   * is `<file>.2`, and so on.
+   * Number of renamed files that the sink keeps. The number must be 1 or more. The latest renamed file is `<file>.1`,
+   * the one before it is `<file>.2`, and so on.
    */
   readonly filesKept: number;
 }
@@ -36,8 +38,8 @@ export interface Rotation {
 const RETRIES_PER_FILE = 20;
 
 /**
- * Appends to a file. If the file's folder is missing, the function creates the folder, but not its parent. If the disk
- * is full, lines are lost, but the node continues to run.
+ * Creates a sink that appends lines to a file. If the file's folder is missing, the function creates the folder, but
+ * not its parent. If the disk is full, lines are lost, but the node continues to run.
  *
  * @throws ProtocolError `LOG_FILE_UNUSABLE` when the folder cannot be created or the file cannot be opened
  */
@@ -64,8 +66,8 @@ export function fileSink(file: string, rotation?: Rotation): LogSink {
     }
   };
   const renameAll = (filesKept: number): void => {
-    // A failed rotation can leave a gap, for example a file `.3` without a file `.2`. The next rotation fills the gap,
-    // and renames no file above the gap, so that no kept file is lost.
+    // A failed rotation can leave a gap, for example a file `.3` without a file `.2`. The next rotation fills the gap.
+    // It renames no file with a number above the gap, so that no kept file is lost.
     let oldest = 1;
     while (oldest < filesKept && existsSync(`${file}.${oldest}`)) oldest += 1;
     for (let age = oldest; age >= 1; age -= 1) {
@@ -112,7 +114,10 @@ export interface LineStream {
   on?(event: 'error', listener: (error: Error) => void): unknown;
 }
 
-/** Writes to a stream, for example the standard error output. `close` does not close the stream. */
+/**
+ * Creates a sink that writes lines to a stream, for example the standard error output. The method `close` of the sink
+ * does not close the stream.
+ */
 export function streamSink(stream: LineStream): LogSink {
   let linesLost = 0;
   let closed = false;

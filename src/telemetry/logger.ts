@@ -11,8 +11,8 @@ import { printableFields } from './printable.ts';
 
 export interface ObserverOptions {
   /**
-   * The observer does not write lines below this level. With `silent`, the observer writes no line. For a module with a
-   * level in `levelsByModule`, that level applies instead.
+   * The observer does not write lines below this level. With `silent`, the observer writes no line. If `levelsByModule`
+   * has a level for a module, that level applies to the lines of the module instead.
    */
   readonly level: LogLevel | 'silent';
   /**
@@ -48,9 +48,9 @@ export interface ClosableObserver extends Observer {
 
 /**
  * Opens the log. In the form `json`, every line has the members `time` (ISO 8601, UTC), `level`, `code` and `message`.
- * A line that a module wrote also has the member `module`. If the caller of `log` passed fields, the line has them in
- * the member `data`, without secrets (`printableFields`). The methods of the observer never throw. If the target is a
- * file, `log` passes the line to the operating system before `log` returns.
+ * A line that a module wrote also has the member `module`. If the caller of `log` passed fields, the line contains
+ * these fields in the member `data`, without secrets (`printableFields`). The methods of the observer never throw. If
+ * the target is a file, `log` passes the line to the operating system before `log` returns.
  *
  * @throws ProtocolError `LOG_FILE_UNUSABLE` when the folder cannot be created or the file cannot be opened
  */
@@ -121,8 +121,8 @@ function sinkOf(target: ObserverOptions['target']): LogSink {
 }
 
 /**
- * Writes pino's JSON lines in the format of `options.format`. If the sink has lost lines, the function reports their
- * number in an additional line, after the next line that the sink does not lose.
+ * Returns a function that writes pino's JSON lines in the format `options.format`. If the sink has lost lines, an
+ * additional line reports their number. The function writes this line after the next line that the sink does not lose.
  */
 function lineWriter(sink: LogSink, options: ObserverOptions): (json: string) => void {
   const nowMs = options.nowMs ?? Date.now;

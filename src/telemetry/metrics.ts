@@ -104,7 +104,8 @@ export class MetricsRegistry {
    * first calls `set`, and then reads the metrics. Use `beforeReading` for metrics that are measured only when somebody
    * reads them, such as sizes.
    *
-   * @returns a function that removes `set`; until this function is called, all objects that `set` uses stay in memory
+   * @returns a function that removes `set`; until the caller calls this returned function, all objects that `set` uses
+   *   stay in memory
    */
   beforeReading(set: () => void): () => void {
     this.#beforeReading.add(set);

@@ -17,7 +17,7 @@ export interface HeightWait {
 
 const TIMEOUT_MS = 30_000;
 const POLL_MS = 20;
-/** Largest possible height, because a block stores its height in 32 bits. */
+/** Largest possible height. A block stores its height as an unsigned number of 32 bits. */
 const HEIGHT_MAX = 2 ** 32 - 1;
 
 /**

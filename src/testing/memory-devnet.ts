@@ -85,7 +85,7 @@ export class MemoryDevnet implements TestDevnet {
   readonly #snapshots = new Map<string, Kept>();
   readonly #faults = new MemoryFaults(() => this.#nodes);
   #groups: readonly (readonly number[])[] = [];
-  /** Resolves when the nodes have accepted or refused all transactions that `#arrived` has sent to them. */
+  /** Resolves when each node has accepted or refused all transactions that `#arrived` has sent to this node. */
   #handing: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
@@ -322,8 +322,9 @@ export class MemoryDevnet implements TestDevnet {
 
   /**
    * Gives a transaction to all other nodes in the group of `at`. The node `at` has accepted this transaction before. In
-   * the mining mode `instant`, the timekeeper sends the transaction to these nodes and mines blocks. In the other
-   * modes, these nodes get the transaction immediately, because the next slot can belong to a delegate of any node.
+   * the mining mode `instant`, the timekeeper (`Timekeeper`) sends the transaction to the other nodes and mines blocks.
+   * In all other mining modes, the other nodes get the transaction immediately, because the next slot can belong to a
+   * delegate of any node.
    */
   #arrived(id: string, transaction: JsonObject, at: MemoryNode): void {
     if (this.#timekeeper.mode === 'instant') {

@@ -200,8 +200,8 @@ class MemoryTransport implements Transport {
 
   accept(dialer: MemoryTransport): CloseReason | undefined {
     if (this.#handlers?.admits(dialer.#address.ip) !== true) return NOT_LISTENING;
-    // If two nodes dial each other at the same time, the second dial is refused, because two nodes share one
-    // connection. If the dialling node does not have the connection any more, the dial is not refused.
+    // Two nodes share one connection. If two nodes dial each other at the same time, the second dial is therefore
+    // refused. If the dialling node has already lost the shared connection, the dial is not refused.
     if (this.#lines.has(dialer.peerId)) return dialer.#lines.has(this.peerId) ? DUPLICATE : undefined;
     this.#open(dialer.peerId, 'inbound', dialer.ownInfo());
     return undefined;

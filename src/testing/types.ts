@@ -164,7 +164,7 @@ export interface TestDevnet {
   /**
    * Saves a snapshot under a name. The snapshot contains the chain, the pool and the signing journal of each node, the
    * chain clock, and the mining mode. A name has 1 to 64 characters (letters, digits, `-`, `_`, `.`) and begins with a
-   * letter or digit. A snapshot replaces an earlier snapshot of the same name.
+   * letter or digit. If an earlier snapshot has the same name, the new snapshot replaces the earlier snapshot.
    *
    * @throws an error for an invalid name, or if there are already 100 snapshots with other names
    */

@@ -34,7 +34,7 @@ export class JobThread {
 
   /**
    * @param workerData data that the worker script receives at its start
-   * @param onLost called once if the thread ends by itself, and not because `close` ended it
+   * @param onLost called once if the thread ends and `close` was not called
    */
   constructor(program: URL, workerData: unknown, onLost: (thread: JobThread, reason: string) => void) {
     this.#onLost = onLost;
@@ -55,7 +55,7 @@ export class JobThread {
 
   /**
    * Sends a job to the thread and returns the answer. Returns undefined if the thread has already ended, or if the
-   * thread ends before it answers.
+   * thread ends before it has answered the job.
    *
    * @param bytes the job; the bytes must have their own buffer, because the buffer is transferred to the thread
    * @param weight size of the job in a unit that the caller chooses, for example the number of signature checks in the

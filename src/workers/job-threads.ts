@@ -43,7 +43,7 @@ export class JobThreads {
 
   /**
    * Sends a job to the thread whose unanswered jobs have the lowest total weight, and returns the answer. Returns
-   * undefined if no thread accepts the job, or if the thread ends before it answers.
+   * undefined if no thread accepts the job, or if the thread ends before it has answered the job.
    *
    * @param bytes the job; the bytes must have their own buffer, because the buffer is transferred to the thread
    * @param weight size of the job in the unit of `waitingMax`

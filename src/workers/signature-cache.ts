@@ -10,12 +10,12 @@ const PUBLIC_KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 
 /**
- * Stores recently used results, including those of failed checks. If the cache did not store failed checks, the node
- * would have to check a wrong signature again each time that a peer sends the signature again. The primary signature of
- * a transaction is the signature with the sender's first key. The codec stores the check object (`SignatureCheck`) of
- * this signature for each transaction object, and usually returns the same check object again. The cache therefore
- * usually finds the result of this check by the check object, without reading the bytes of the message and the
- * signature.
+ * Stores recently used results, including the results of failed checks. If the cache did not store the results of
+ * failed checks, the node would check a wrong signature each time that a peer sends this signature. The primary
+ * signature of a transaction is the signature with the sender's first key. The codec stores the check object
+ * (`SignatureCheck`) of this signature for each transaction object, and usually returns the same check object again.
+ * The cache therefore usually finds the result of this check by the check object, without reading the bytes of the
+ * message and the signature.
  */
 export class SignatureCache {
   readonly #answers: LruMap<string, boolean>;

@@ -38,9 +38,10 @@ export interface VerifierPoolOptions {
 }
 
 /**
- * If a batch has at most this number of checks, the calling thread makes the checks itself. Checks with a known result
- * do not count. According to `CHECK_MS`, a batch of this size takes about 4 ms with `sodium` and about 5 ms with
- * `noble`. Worker threads make the checks of larger batches, so that the calling thread stays free for other work.
+ * If a batch has at most this number of checks, the calling thread makes the checks itself. Checks whose result is
+ * already known do not count. According to `CHECK_MS`, a batch of this size takes about 4 ms with `sodium` and about 5
+ * ms with `noble`. Worker threads make the checks of larger batches, so that the calling thread stays free for other
+ * work.
  */
 const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60, noble: 4 };
 
@@ -60,8 +61,8 @@ const JOB_CHECKS_MAX = 128;
 const KEYED_CHECKS_MAX = 200;
 
 /**
- * A worker thread with this number of waiting checks gets no further job. If no thread takes further jobs, the checks
- * run on the calling thread. These checks slow down the code that requests them.
+ * A worker thread with this number of waiting checks gets no further job. If no thread takes further jobs, the calling
+ * thread makes the checks. These checks slow down the code that requests the checks.
  */
 export const THREAD_CHECKS_MAX = 20_000;
 
