@@ -28,10 +28,10 @@ export class ClientError extends Error {
    * - `TIMEOUT`: the node did not answer within the time limit, or the time limit of `waitFor` has passed.
    * - `UNREACHABLE`: the node could not be reached, or sent no complete answer. If the connection of a GET request is
    *   lost, the client sends the request a second time before it throws this error.
-   * - `INVALID_ANSWER`: an event is invalid, or a complete answer is not JSON, or a complete answer lacks a valid
-   *   member that the client needs. Such members are the list `data`, the cursor `meta.next`, and the member `data` of
-   *   the path `/node/status`. One possible cause is a proxy between the client and the node that changed or replaced
-   *   the answer.
+   * - `INVALID_ANSWER`: an answer or an event has one of three faults. An event is invalid, a complete answer is not
+   *   JSON, or a complete answer has no valid value for a member that the client needs. Such members are the list
+   *   `data`, the cursor `meta.next`, and the member `data` of the path `/node/status`. One possible cause is a proxy
+   *   between the client and the node that changed or replaced the answer.
    */
   readonly code: string;
   /** HTTP status of the answer if the code is `REFUSED`; undefined for all other codes. */
@@ -171,8 +171,8 @@ class HttpClient {
         if (found !== undefined) state = `in block ${found.height} with ${found.confirmations} confirmations`;
       } catch (error) {
         signal?.throwIfAborted();
-        // After all other errors, `waitFor` asks again. For example, the node is starting again, or a proxy or a limit
-        // refuses the request for some time.
+        // After all other errors, `waitFor` sends the request again later. Such an error can have a temporary cause:
+        // the node is starting again, a proxy refuses the request, or the node limits the rate of requests.
         if (!(error instanceof ClientError) || (isLasting(error) && error.status !== TOO_MANY_REQUESTS)) throw error;
         failure = error;
       }
@@ -188,7 +188,7 @@ class HttpClient {
     }
   }
 
-  /** @throws ClientError if the request fails, or if the answer has another transaction */
+  /** @throws ClientError if the request fails, or if the answer contains another transaction */
   async #confirmed(id: string, signal: AbortSignal | undefined): Promise<Confirmed | undefined> {
     const { data } = await this.#list('/transactions', { id }, signal);
     const found = (data as readonly Confirmed[]).find((one) => one.id === id);
@@ -213,7 +213,7 @@ class HttpClient {
     return height;
   }
 
-  /** @param signal when this signal is aborted, the request ends before its time limit */
+  /** @param signal when this signal is aborted, the request ends immediately, even before its time limit */
   async #ask(
     method: Method,
     path: string,
@@ -249,7 +249,7 @@ class HttpClient {
     try {
       response = await this.#fetch(place, init).catch((error: unknown) => {
         // It is possible that `fetch` sent the request over an idle connection that the node closed just before the
-        // request arrived. A GET request changes nothing, so the client sends it again.
+        // request arrived. A GET request changes nothing, so the client sends the same request again.
         if ((init.method ?? 'GET') !== 'GET' || !isConnectionLost(error)) throw error;
         return this.#fetch(place, init);
       });
@@ -274,7 +274,7 @@ class HttpClient {
     return new ClientError('INVALID_ANSWER', `${this.#base} answers ${what}`);
   }
 
-  /** Makes the error of a request that got no complete and valid answer. */
+  /** Creates the error for a request that got no answer, an incomplete answer or an invalid answer. */
   #failure(error: unknown, otherReason: string): ClientError {
     if (error instanceof SyntaxError)
       return new ClientError('INVALID_ANSWER', `${this.#base} sends invalid JSON`, undefined, undefined, error);

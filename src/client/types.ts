@@ -17,7 +17,7 @@ type Operation<G extends Generation, M extends Method, P extends string> = `${M}
   ? Operations<G>[`${M} ${P}`]
   : never;
 
-/** All parameters of a request: those in the path and those in the query. */
+/** All parameters of a request: the parameters in the path and the parameters in the query. */
 export type ParametersOf<G extends Generation, M extends Method, P extends string> =
   Operation<G, M, P> extends { readonly parameters: infer T } ? T : never;
 
@@ -119,17 +119,17 @@ export interface WaitOptions {
   readonly final?: boolean;
   /**
    * Time limit of the whole wait in milliseconds; default 60,000. `waitFor` checks this limit after each request for
-   * the transaction. Until this limit, `waitFor` asks again if the node does not answer, or answers with status 429 or
-   * a status from 500 on.
+   * the transaction. Until this limit, `waitFor` asks again in three cases: the node does not answer, the answer has
+   * status 429, or the answer has status 500 or higher.
    */
   readonly timeoutMs?: number;
   /** Pause in milliseconds before `waitFor` requests the transaction again; default 250. */
   readonly pollMs?: number;
-  /** If the signal is aborted, `waitFor` ends its running request, and throws the reason of the signal. */
+  /** When the signal is aborted, `waitFor` ends its running request, and throws the abort reason of the signal. */
   readonly signal?: AbortSignal;
 }
 
-/** The clock of a client. The caller can supply another clock than that of the runtime, for example in tests. */
+/** The clock of a client. The caller can replace the clock of the runtime by another clock, for example in tests. */
 export interface ClientClock {
   /** Returns the time in milliseconds since a moment that never changes, for example the start of the process. */
   nowMs(): number;
@@ -187,15 +187,15 @@ export interface Client<G extends Generation> {
   ): AsyncGenerator<ItemOf<G, P>, void, undefined>;
   /**
    * Yields the events of the node as `{ type, id, data }`, until `signal` is aborted. Pass the `id` of an event as
-   * `lastEventId` to continue after this event. The client opens the stream again if the node cannot be reached, ends
-   * the stream, or answers with a status of 500 or more. The client then continues after the last event with an id. The
-   * client misses all events without an id that the node sends while the stream is closed. The client also misses the
-   * events with an id if two conditions hold: the stream closes before the client has received an id, and neither
-   * `lastEventId` nor `fromHeight` is given.
+   * `lastEventId` to continue after this event. The client opens the stream again in three cases: the node cannot be
+   * reached, the node ends the stream, or the node answers with status 500 or higher. The client then continues after
+   * the last event with an id. The client misses all events without an id that the node sends while the stream is
+   * closed. The client also misses the events with an id if two conditions hold: the stream closes before the client
+   * has received an id, and neither `lastEventId` nor `fromHeight` is given.
    *
    * @throws ClientError if the node refuses the stream with a status from 400 to 499
-   * @throws ClientError `INVALID_ANSWER` if the node answers with something else than an event stream, or sends an
-   *   event that is not JSON or does not end
+   * @throws ClientError `INVALID_ANSWER` if the answer is not an event stream, if an event is not JSON, or if an event
+   *   does not end
    */
   events<K extends keyof Events<G>>(
     options?: EventOptions<K>,
@@ -206,7 +206,7 @@ export interface Client<G extends Generation> {
    *
    * @throws ClientError `TIMEOUT` if `timeoutMs` passes first
    * @throws ClientError like `get`
-   * @throws the reason of `signal` when `signal` is aborted
+   * @throws the abort reason of `signal` when `signal` is aborted
    */
   waitFor(transactionId: string, options?: WaitOptions): Promise<{ readonly height: number; readonly blockId: string }>;
 }

@@ -130,7 +130,7 @@ function valueOf(
 
 /**
  * @param section values of the options that precede the option `named` in the same section; some defaults depend on
- * these values
+ *   these values
  */
 function defaultOf(
   named: NamedOption,

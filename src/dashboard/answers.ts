@@ -30,11 +30,11 @@ export interface Status {
     readonly each: readonly Reader[];
   };
   readonly syncProgress?: { readonly targetHeight: number; readonly blocksPerS: number; readonly secondsLeft?: number };
-  /** Reorgs since the start of the node; absent if there was none. */
+  /** Reorgs since the start of the node; absent if no reorg has happened. */
   readonly reorgs?: { readonly count: number; readonly latest: readonly Reorg[] };
 }
 
-/** A reading process: a process that answers HTTP requests, and that is separate from the node's main process. */
+/** A reading process: it answers HTTP requests, and is separate from the node's main process. */
 export interface Reader {
   readonly reader: number;
   readonly state: 'starting' | 'up' | 'silent';
@@ -162,7 +162,10 @@ export interface Group {
   readonly members: readonly { readonly address: string; readonly publicKey: string }[];
 }
 
-/** The state of the node's connection to one peer address, and the reason. Times are ISO 8601. */
+/**
+ * The state of the node's connection to one peer address (`verdict`), and the reason for this state. Times are ISO
+ * 8601.
+ */
 export interface PeerVerdict {
   readonly ip: string;
   readonly wsPort?: number;

@@ -5,7 +5,7 @@ import type { Transaction } from './answers.ts';
 export interface BalanceStep {
   /** Whole seconds since the epoch of the network. */
   readonly timestamp: number;
-  /** Balance after all transactions up to and including those with this `timestamp`. */
+  /** Balance after all transactions whose timestamp is at most `timestamp`. */
   readonly beddows: bigint;
 }
 

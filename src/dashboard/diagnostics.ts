@@ -6,8 +6,8 @@
 import type { Diagnostic } from './answers.ts';
 
 /**
- * Consecutive diagnostics with the same module, code and message. `latest` is the newest one. `earlier` contains the
- * others, newest first.
+ * Consecutive diagnostics with the same module, code and message. `latest` is the newest of these diagnostics.
+ * `earlier` contains all others, newest first.
  */
 export interface Run {
   readonly latest: Diagnostic;

@@ -52,7 +52,7 @@ export function countOf(count: number, one: string): string {
 interface Results {
   readonly producedBlocks: number;
   readonly missedBlocks: number;
-  /** Percentage. */
+  /** `producedBlocks` as a percentage of the sum of `producedBlocks` and `missedBlocks`. */
   readonly productivity: number;
 }
 
@@ -86,8 +86,8 @@ export function untilText(momentMs: number, nowMs: number): string {
 }
 
 /**
- * Formats the time since a past moment. Even if the browser's clock is behind the node's clock, the text does not place
- * the moment in the future.
+ * Formats the time since a past moment. If the browser's clock is behind the node's clock, the moment can seem to be in
+ * the future. In this case, the text says `0 s ago`.
  */
 export function sinceText(momentMs: number, nowMs: number): string {
   return agoText(Math.min(momentMs, nowMs), nowMs);
@@ -137,8 +137,8 @@ const TYPES: Readonly<Record<number, string>> = {
   7: 'Withdrawal',
 };
 /**
- * First and last number of the types of generation 3 that generation 2 also has. Generation 2 numbers these types from
- * 0, in the same order.
+ * Lowest and highest number of those transaction types of generation 3 that exist in generation 2, too. Generation 2
+ * has these types in the same order, but numbers them from 0.
  */
 export const SECOND_TYPES_FROM = 8;
 const SECOND_TYPES_TO = 12;
@@ -154,7 +154,7 @@ export function typeText(type: number): string {
 
 /**
  * Returns the version of the software from the build text of a node, or undefined if the text has no version. A build
- * text is `v` and the version, followed by the time of the build if this time is known.
+ * text is the letter `v` and the version. If the time of the build is known, this time follows the version.
  */
 export function softwareVersionOf(build: string): string | undefined {
   return /^v(\d\S*)/.exec(build)?.[1];

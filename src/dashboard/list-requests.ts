@@ -3,7 +3,10 @@
 import { BEDDOWS_PER_LSK, SECOND_TYPES_FROM } from './format.ts';
 import type { Filters } from './hash-route.ts';
 
-/** Transaction types that a filter can select, as numbered in generation 2. Generation 3 numbers them from 8. */
+/**
+ * Transaction types that a filter can select, with their numbers in generation 2. Generation 3 numbers these types from
+ * 8.
+ */
 export const TRANSACTION_TYPES = [0, 1, 2, 3, 4] as const;
 
 /** An order of a list: the value of the parameter `sort`, and the label that the dashboard shows. */

@@ -1,7 +1,7 @@
 /**
  * Smooths figures that compare the node with its peers: the percentage of peers that have the node's tip, and the
- * number of blocks by which the node is behind them. Without smoothing, both figures are worse for a moment after each
- * new block, until the node and its peers have received the block.
+ * number of blocks by which the node is behind its peers. Without smoothing, both figures are worse for a moment after
+ * each new block, until the node and its peers have received the block.
  */
 
 import type { Status } from './answers.ts';

@@ -10,7 +10,7 @@ const HEIGHT_PX = 170;
 const AXIS_PX = 32;
 const WIDE_AXIS_PX = 72;
 const COUNT_AXIS_PX = 52;
-/** Half the width of the longest label below a time axis. The longest label is a date. */
+/** Half the width, in CSS pixels, of the longest label below a time axis. The longest label is a date. */
 const HALF_TIME_PX = 34;
 /** Allowed distances between the grid lines of a y axis that has grid lines at whole numbers only. */
 const COUNTS = [0, 1, 2, 3, 4, 5, 6].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
@@ -21,13 +21,13 @@ interface ChartProps {
   /** Describes the content of the chart for screen readers. */
   readonly summary: string;
   /**
-   * `bars`: bars, x axis with heights; `time-bars`: bars, x axis with Unix seconds; `steps`: a step line, x axis with
-   * Unix seconds.
+   * `bars` and `time-bars` draw bars, and `steps` draws a step line. The values of the x axis are heights for `bars`,
+   * and Unix times in seconds for `time-bars` and `steps`.
    */
   readonly kind: 'bars' | 'time-bars' | 'steps';
   /**
-   * True for counts: the y axis of a step line starts at 0, and the y axis of `steps` and `time-bars` has grid lines at
-   * whole numbers only. The y axis of bars of both kinds always starts at 0.
+   * True for a chart of counts. If true, the y axis of `steps` starts at 0, and the y axes of `steps` and `time-bars`
+   * have grid lines only at whole numbers. The y axes of `bars` and `time-bars` start at 0 in any case.
    */
   readonly isFromZero?: boolean;
   /** End of the last step of a step line. Without `endX`, the last step has no width. */
@@ -76,8 +76,7 @@ function dataOf(xs: readonly number[], ys: readonly number[], endX: number | und
 }
 
 /**
- * Shows only the summary instead of a chart that has no values above 0. An empty chart would take as much space as a
- * full chart.
+ * Replaces a chart that has no values above 0 by its summary. An empty chart would take as much space as a full chart.
  */
 export function EmptyChart({ summary }: { summary: string }) {
   return <p class="quiet chart">{summary}</p>;

@@ -181,7 +181,7 @@ export function Answered<Data>({
 export interface Column<Row> {
   readonly name: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** True for a column of numbers, which are aligned to the right. */
+  /** True for a column of numbers. The numbers are aligned to the right. */
   readonly isFigure?: true;
   /** True for a column that is not shown on a phone. */
   readonly isWide?: true;

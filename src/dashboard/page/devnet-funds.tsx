@@ -11,7 +11,7 @@ import { BlockLink, Id } from './components.tsx';
 
 interface Funded {
   readonly address: string;
-  /** Decimal digits in beddows. */
+  /** Balance in beddows, as decimal digits. */
   readonly balance: string;
   readonly height: number;
 }

@@ -8,7 +8,10 @@ import { hashOf, type Filters, type HashRoute } from '../hash-route.ts';
 import { orderOf, type ListRequest, type Order } from '../list-requests.ts';
 import type { Sorting } from './components.tsx';
 
-/** A field of the form: a text field, or a list to choose from if `options` is present. */
+/**
+ * A field of the form. If `options` is present, the field is a list to choose from. Otherwise, the field is a text
+ * field.
+ */
 export interface Field {
   readonly name: string;
   readonly title: string;

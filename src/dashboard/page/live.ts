@@ -56,7 +56,7 @@ export interface LiveState {
   readonly peers: readonly Peer[];
   /**
    * The delegates of this node; undefined before the first answer, and if the node does not allow this browser to read
-   * them. `diagnostics` is undefined under the same conditions.
+   * the list. `diagnostics` is undefined under the same conditions.
    */
   readonly forging: readonly ForgingDelegate[] | undefined;
   readonly diagnostics: readonly Diagnostic[] | undefined;
@@ -207,9 +207,9 @@ export class Live {
       ]);
       if (this.#events?.readyState === EventSource.OPEN) this.#set({ connection: 'live' });
     } catch (error) {
-      // A node that hangs keeps the event stream open. `Live` therefore learns only from a failed request that the node
-      // hangs. If the node has reading processes (`http.processes`), these processes answer 503 while the node hangs.
-      // Without reading processes, no answer comes. A refusal with another status shows that the node responds, so
+      // A node that hangs keeps the event stream open. A failed request is therefore the only sign that the node hangs.
+      // If the node has reading processes (`http.processes`), these processes answer 503 while the node hangs. Without
+      // reading processes, no answer comes. A refusal with a status other than 503 shows that the node responds, so
       // `connection` does not become `lost`.
       if (error instanceof AskFailed && LOST_STATUSES.has(error.status)) this.#set({ connection: 'lost' });
     } finally {

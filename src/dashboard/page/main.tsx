@@ -1,4 +1,4 @@
-/** The dashboard: its heading, its views, and the object that follows the state of the node. */
+/** The dashboard: its heading, its views, and the object (`Live`) that follows the state of the node. */
 
 import { render } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';

@@ -11,7 +11,7 @@ import { AskFailed, sendRequest } from './api-requests.ts';
 /** Properties of the parts of the view of a devnet. */
 export interface PartProps {
   readonly devnet: Devnet;
-  /** Called after each operation, also after an error. */
+  /** The part calls this function after each operation, even if the operation failed. */
   readonly changed: () => void;
 }
 
@@ -42,7 +42,7 @@ interface Operations {
   readonly outcome: ComponentChildren;
 }
 
-/** @param done called after each operation, also after an error */
+/** @param done function that is called after each operation, even if the operation failed */
 export function useOperations(done: () => void): Operations {
   const [isBusy, setBusy] = useState(false);
   const [shown, setShown] = useState<ComponentChildren>('');

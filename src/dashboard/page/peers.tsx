@@ -1,6 +1,7 @@
 /**
  * The view of peers: the peers with the data that they announce. For a browser on the machine of the node, the view
- * shows the verdict on each peer address instead.
+ * instead shows the verdict on each peer address (`PeerVerdict`): the state of its connection, and the reason for this
+ * state.
  */
 
 import type { Peer, PeerVerdict } from '../answers.ts';
@@ -134,7 +135,7 @@ export function Peers() {
   const { peers } = useLive();
   const connected = peers.filter(isConnected);
   const { diagnostics, heardAtMs } = useLive();
-  // The node sends the verdicts to the same browsers as the diagnostics.
+  // A browser that gets the diagnostics from the node also gets the verdicts.
   if (diagnostics !== undefined) return <Verdicts version={heardAtMs ?? 0} />;
   return (
     <>

@@ -1,7 +1,7 @@
 /**
  * The search field. While the user types, the field suggests blocks, transactions, accounts, delegates and views of the
  * dashboard that the text can name. Enter opens the suggestion that the user chose with the arrow keys. If the user has
- * chosen no suggestion, Enter opens the first of these things that the field finds for the text.
+ * chosen no suggestion, Enter opens the first item that the field finds for the text.
  */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -127,8 +127,8 @@ export function Search() {
               id={`suggestion-${index}`}
               role="option"
               aria-selected={index === chosen}
-              // The handler uses `mousedown`, because the field loses its focus before `click`, and the list then
-              // closes.
+              // The handler uses `mousedown`. At a `click`, the field would already have lost its focus, and the list
+              // would be closed.
               onMouseDown={(event) => {
                 event.preventDefault();
                 go(hash);
