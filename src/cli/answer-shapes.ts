@@ -30,7 +30,7 @@ const timeMs = that(
   'a time in milliseconds',
   (value) => Number.isFinite(value) && Math.abs(Number(value)) <= TIME_MS_MAX,
 );
-/** A balance can be below zero: the account that forged the genesis block paid out the supply. */
+/** A balance can be negative: the account that forged the genesis block paid the whole supply to other accounts. */
 export const balance = that(
   'a whole number as a string',
   (value) => typeof value === 'string' && /^-?[0-9]{1,30}$/.test(value),
@@ -52,7 +52,7 @@ export function optional(shape: Shape): Shape {
   return (value) => (value === undefined ? undefined : shape(value));
 }
 
-/** Shape of an object that has the given members, and possibly others. */
+/** Shape of an object that has the given members. The object can have further members. */
 export function members(shapes: Readonly<Record<string, Shape>>): Shape {
   return (value) => {
     if (!isRecord(value)) return ' must be an object';
@@ -122,8 +122,8 @@ const roundLength = that('a whole number from 1 to 101', (value) => isUint32(val
 export const slotConstants = members({ epoch: moment, blockTime });
 
 /**
- * Shapes of answers, by path without the prefix `/api/`. Some shapes omit a member that only some commands need, or
- * declare this member as optional. A command that needs such a member passes a second shape to `NodeAsker.ask`.
+ * Shapes of answers, by HTTP path without the prefix `/api/`. Some shapes omit a member that only some commands need,
+ * or declare this member as optional. A command that needs such a member passes a second shape to `NodeAsker.ask`.
  */
 const ENDPOINTS: Readonly<Record<string, Shape>> = {
   'node/status': members({
@@ -222,7 +222,10 @@ export const FULL_STATUS = members({
 });
 export const NODE_CLOCK = members({ secondsSinceEpoch: uint32 });
 export const NODE_IDENTITY = members({ version: text, build: optional(text), nethash: text });
-/** Second shape for `node/constants` of any Lisk node, also of an earlier build or of lisk-sdk. */
+/**
+ * Second shape for `node/constants`. The answers of all Lisk nodes have this shape, even of earlier builds and of
+ * lisk-sdk.
+ */
 export const LISK_NODE = members({ version: text, protocolVersion: text, epoch: moment, build: optional(text) });
 export const NODE_PROTOCOL = members({ protocolVersion: text });
 

@@ -1,12 +1,13 @@
 /**
  * Sends requests to the HTTP interface of a node, and checks the answers. Error codes:
  *
- * - `NODE_UNREACHABLE`: the node does not answer, or its answer is incomplete or too long. The member `why` of the data
- *   contains the reason. The member `isLate` is true if the time limit passed without an answer. The member `isUnsent`
- *   is true if the node has not received the request.
+ * - `NODE_UNREACHABLE`: the node does not answer, or its answer is incomplete or too long. The member `why` of the
+ *   error's data contains the reason. The member `isLate` is true if the time limit passed without an answer. The
+ *   member `isUnsent` is true if the node has not received the request.
  * - `NODE_REFUSED`: the node refuses a request of `NodeAsker.send`, and gives a reason.
- * - `NODE_ANSWER_UNEXPECTED`: the answer to `ask` or `send` is any other error or contains no data, or the answer to
- *   `stream` is not an event stream. The member `said` of the data contains the message of the answer.
+ * - `NODE_ANSWER_UNEXPECTED`: the answer has an error status but is not a refusal (`NODE_REFUSED`), an answer to `ask`
+ *   or `send` contains no data, or an answer to `stream` is not an event stream. The member `said` of the error's data
+ *   contains the message of the answer.
  * - `NODE_ANSWER_MALFORMED`: the data in an answer to `ask` has a wrong shape.
  */
 
@@ -88,8 +89,8 @@ const REQUEST_TIMEOUT = 408;
  */
 const TIMEOUT_VARIABLE = 'BLOOMERY_NODE_TIMEOUT_S';
 /**
- * Minimum time limit for `send`. For a request that enables forging, the node decrypts a passphrase. The decryption
- * takes one or two seconds, and longer on a busy machine.
+ * Minimum time limit for `send`, in milliseconds. For a request that enables forging, the node decrypts a passphrase.
+ * The decryption takes one or two seconds, and longer on a busy machine.
  */
 const SEND_TIMEOUT_MS = 30_000;
 /**
@@ -102,8 +103,8 @@ const REASONS_MAX = 10;
 
 export interface AskerOptions {
   /**
-   * Time limit for an answer; by default the time in `BLOOMERY_NODE_TIMEOUT_S`, or 5 s if the variable is not set.
-   * For `send`, the limit is at least 30 s.
+   * Time limit for an answer, in milliseconds. The default is the time in `BLOOMERY_NODE_TIMEOUT_S`, or 5 s if this
+   * variable is not set. For `send`, the limit is at least 30 s.
    */
   readonly timeoutMs?: number;
   /**
@@ -123,8 +124,8 @@ const BLOCKED = 'fetch and browsers refuse to ask this port: give the node anoth
  * @param url base address, with or without `http://` and `/api`. If the address has no scheme and no port, the port is
  *   4000. A user and a password in the address are for a proxy in front of the node. No message contains the user or
  *   the password.
- * @throws ProtocolError `USAGE` if `url` is not an http(s) address, if its user or password contains `/`, `?` or `#`,
- *   or if `timeoutMs` is not set and `BLOOMERY_NODE_TIMEOUT_S` is invalid
+ * @throws ProtocolError `USAGE` in three cases: `url` is not an http(s) address, the user or the password in `url`
+ *   contains `/`, `?` or `#`, or `timeoutMs` is not set and `BLOOMERY_NODE_TIMEOUT_S` is invalid
  */
 export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   const { timeoutMs = usualTimeoutMs(process.env), isOwnKind = false } = options;
@@ -142,7 +143,7 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
     try {
       const answer = await once().catch((error: unknown) => {
         // It is possible that `fetch` sent the request over an idle connection that the node closed just before the
-        // request arrived. A GET request changes nothing, so `exchange` sends it again.
+        // request arrived. A GET request changes nothing, so `exchange` sends the request again.
         if (init.method !== undefined || !isConnectionLost(error)) throw error;
         return once();
       });
@@ -251,7 +252,7 @@ function usualTimeoutMs({ [TIMEOUT_VARIABLE]: text }: NodeJS.ProcessEnv): number
   throw usageError(`${TIMEOUT_VARIABLE} must be a whole number of seconds from 1 to 9999, not \`${printable(text)}\``);
 }
 
-/** Reads from the header `Retry-After` the seconds to wait. Returns `{}` if the header has no number of seconds. */
+/** Reads the number of seconds to wait from the header `Retry-After`. Returns `{}` if the header has no such number. */
 function retryAfterOf({ headers }: Response): { readonly retryAfterS?: number } {
   const text = headers.get('retry-after') ?? '';
   return /^[0-9]{1,6}$/.test(text) ? { retryAfterS: Number(text) } : {};

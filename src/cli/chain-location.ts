@@ -19,8 +19,8 @@ export interface NetworkChainLocation extends ChainLocation {
 }
 
 /**
- * Returns the folder of `--data-dir`, or `home` without this option. The folder contains the data folders of chains, or
- * is itself the data folder of one chain.
+ * Returns the folder that the option `--data-dir` names. Without this option, returns `home`. The returned folder
+ * contains the data folders of chains, or is itself the data folder of one chain.
  *
  * @throws ProtocolError `USAGE` when `--data-dir` is a file or is below a file
  */
@@ -34,8 +34,9 @@ export function dataFolderOf(dataDir: string | undefined, home: string): string 
 }
 
 /**
- * Returns the location of the chain of `flags.network`. The data folder of the chain is in the folder of `--data-dir`,
- * or without this option in the folder that `bloomeryHome` returns. The chain need not exist.
+ * Returns the location of the chain for the network `flags.network`. The data folder of the chain is in the folder that
+ * `--data-dir` names. Without this option, the data folder is in the folder that `bloomeryHome` returns. The chain need
+ * not exist.
  *
  * @throws ProtocolError `USAGE` if the folder is itself the data folder of a chain; errors of `findNetworkDirectory`,
  *   `loadNetwork` and `dataFolderOf`
@@ -53,9 +54,9 @@ export function locationOfNetwork(flags: LocationFlags & { readonly network: str
 }
 
 /**
- * Returns the location of an existing chain. The function searches in the folder of `--data-dir`, or without this
- * option in the folder that `bloomeryHome` returns. If `flags.network` is not set, the searched folder must contain
- * exactly one chain, or be the data folder of a chain itself.
+ * Returns the location of an existing chain. The function searches in the folder that `--data-dir` names. Without this
+ * option, the function searches in the folder that `bloomeryHome` returns. If `flags.network` is not set, the searched
+ * folder must contain exactly one chain, or must itself be the data folder of a chain.
  *
  * @throws ProtocolError `USAGE` if the chain does not exist, or if the folder has several chains and `flags.network` is
  *   not set; errors like `locationOfNetwork`
@@ -89,9 +90,10 @@ function onBackfill(entries: number): void {
 }
 
 /**
- * Finds the network of a chain. The data folder of the chain has the name of the network. If a devnet is a fork, or has
- * its own block time or number of delegates, its network folder is beside the folders of its nodes. For any other
- * chain, `findNetworkDirectory` searches for a network folder with the name of the data folder.
+ * Finds the network of a chain. The data folder of the chain has the name of the network. Some chains belong to a
+ * devnet that is a fork, or that has its own block time or number of delegates. The network folder of such a devnet is
+ * beside the folders of its nodes. For any other chain, `findNetworkDirectory` searches for a network folder with the
+ * name of the data folder.
  */
 function networkNear(dataDirectory: string, home: string): Network {
   const name = basename(dataDirectory);

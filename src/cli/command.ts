@@ -61,9 +61,9 @@ export function addHelpCommand(program: Command): void {
 
 /**
  * Switches off the error output of Commander. Commander would print an error in several lines, but `main` prints each
- * error in one line. To the message of each error, `quiet` adds the call that shows the help, for example `bloomery
- * start --help`. With `quiet`, an option belongs to the command that precedes it on the command line. Without `quiet`,
- * a parent command would take the options of its subcommand.
+ * error in one line. `quiet` also adds a text to the message of each error: the call that shows the help, for example
+ * `bloomery start --help`. With `quiet`, an option belongs to the command that precedes it on the command line. Without
+ * `quiet`, a parent command would take the options of its subcommand.
  */
 export function quiet(program: Command): Command {
   return program

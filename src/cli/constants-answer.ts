@@ -7,7 +7,9 @@ export interface RoundConstants {
   readonly activeDelegates?: number;
 }
 
-/** The members with which a command computes the start time of a slot. The shape `slotConstants` checks them. */
+/**
+ * The members with which a command computes the start time of a slot. The shape `slotConstants` checks these members.
+ */
 export interface SlotConstants extends RoundConstants {
   /** Start of slot 0, ISO 8601. */
   readonly epoch: string;

@@ -278,7 +278,7 @@ clock, or the time by which the clock is ahead.`;
   );
 }
 
-/** Adds a command for a running devnet. @param json description of its `--json` output */
+/** Adds a command for a running devnet. @param json description of the command's `--json` output */
 function asking(devnet: Command, name: string, description: string, json: string): Command {
   return command(devnet, name, description)
     .option('--data-dir <dir>', 'folder of the devnet')

@@ -1,5 +1,6 @@
 /**
- * JSON Schemas (draft 7) of the commands' `--json` output. docs/cli publishes them for programs that read that output.
+ * JSON Schemas (draft 7) of the commands' `--json` output. docs/cli publishes the schemas for programs that read this
+ * output.
  */
 
 import type { HttpDialect } from '../http/dialect.ts';
@@ -23,7 +24,7 @@ export function jsonSchemas(): Readonly<Record<string, object>> {
   return Object.fromEntries(Object.entries(shapes()).map(([path, shape]) => [path, published(shape)] as const));
 }
 
-/** The schema as the text of a complete JSON document. */
+/** Returns the schema as the text of a complete JSON document. */
 export function jsonSchemaText(path: string, schema: object): string {
   const title = `bloomery ${path} --json`;
   return `${JSON.stringify({ $schema: 'http://json-schema.org/draft-07/schema#', title, ...schema }, undefined, 2)}\n`;

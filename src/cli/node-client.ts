@@ -31,7 +31,7 @@ export interface NodeState {
     readonly each: readonly {
       readonly reader: number;
       readonly state: string;
-      /** ISO 8601. */
+      /** Time at which the node started the reading process, ISO 8601. */
       readonly since: string;
       readonly memoryBytes: number;
       readonly requests: number;
@@ -42,7 +42,7 @@ export interface NodeState {
 }
 
 export interface DiagnosticState extends Omit<Diagnostic, 'timeMs'> {
-  /** ISO 8601. */
+  /** Time at which the node recorded the diagnostic, ISO 8601. */
   readonly time: string;
 }
 

@@ -24,7 +24,7 @@ const STOP_MS_MAX = 10_000;
 export interface NodeProgram {
   readonly metrics: MetricsRegistry;
   readonly observer: Observer;
-  /** As `Watchdog.progress`. */
+  /** Tells the watchdog that long synchronous work makes progress (`Watchdog.progress`). */
   readonly onProgress: () => void;
   /**
    * Waits for the start of the node. Before the node has started, the watchdog checks only the memory and the heap of

@@ -28,10 +28,10 @@ export class ClientError extends Error {
    * - `TIMEOUT`: the node did not answer within the time limit, or the time limit of `waitFor` has passed.
    * - `UNREACHABLE`: the node could not be reached, or sent no complete answer. If the connection of a GET request is
    *   lost, the client sends the request a second time before it throws this error.
-   * - `INVALID_ANSWER`: an answer or an event has one of three faults. An event is invalid, a complete answer is not
-   *   JSON, or a complete answer has no valid value for a member that the client needs. Such members are the list
-   *   `data`, the cursor `meta.next`, and the member `data` of the path `/node/status`. One possible cause is a proxy
-   *   between the client and the node that changed or replaced the answer.
+   * - `INVALID_ANSWER`: an event is invalid, a complete answer is not JSON, or a complete answer has no valid value for
+   *   a member that the client needs. Such members are the list `data`, the cursor `meta.next`, and the member `data`
+   *   of the path `/node/status`. One possible cause is a proxy between the client and the node that changed or
+   *   replaced the answer.
    */
   readonly code: string;
   /** HTTP status of the answer if the code is `REFUSED`; undefined for all other codes. */

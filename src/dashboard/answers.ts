@@ -11,7 +11,7 @@ export interface Status {
   readonly consensus: number;
   readonly syncing: boolean;
   readonly secondsSinceEpoch: number;
-  /** Unix time in milliseconds. */
+  /** Time of the node's clock, as Unix time in milliseconds. */
   readonly currentTime: number;
   readonly transactions: {
     readonly confirmed: number;
@@ -38,7 +38,7 @@ export interface Status {
 export interface Reader {
   readonly reader: number;
   readonly state: 'starting' | 'up' | 'silent';
-  /** ISO 8601. */
+  /** Time at which the node started the process, ISO 8601. */
   readonly since: string;
   readonly memoryBytes: number;
   readonly requests: number;
@@ -46,7 +46,7 @@ export interface Reader {
 
 /** One change of the chain that reverted blocks. */
 export interface Reorg {
-  /** ISO 8601. */
+  /** Time of the reorg, ISO 8601. */
   readonly time: string;
   /** Height of the common block: the parent of the lowest reverted block. */
   readonly commonHeight: number;
@@ -62,7 +62,7 @@ export interface Constants {
   readonly nethash: string;
   /** Name of the network; absent in the answers of older versions of the node. */
   readonly networkName?: string;
-  /** ISO 8601. */
+  /** The moment from which the network counts its timestamps, ISO 8601. */
   readonly epoch: string;
   /** Length of a slot in seconds. */
   readonly blockTime: number;
@@ -252,7 +252,7 @@ export interface HistoryPoint {
 
 export interface Diagnostic {
   readonly number: number;
-  /** ISO 8601. */
+  /** Time at which the node recorded the diagnostic, ISO 8601. */
   readonly time: string;
   readonly module: string;
   readonly code: string;

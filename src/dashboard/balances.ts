@@ -3,7 +3,7 @@
 import type { Transaction } from './answers.ts';
 
 export interface BalanceStep {
-  /** Whole seconds since the epoch of the network. */
+  /** Time of the balance, in whole seconds since the epoch of the network. */
   readonly timestamp: number;
   /** Balance after all transactions whose timestamp is at most `timestamp`. */
   readonly beddows: bigint;

@@ -34,7 +34,7 @@ export type MiningMode = 'interval' | 'instant' | 'on-demand';
 export interface Devnet {
   readonly mode: MiningMode;
   readonly clock: 'running' | 'frozen';
-  /** ISO 8601. */
+  /** Time of the chain clock, ISO 8601. */
   readonly time: string;
   readonly nodes: readonly DevnetNode[];
   readonly faults: DevnetFaults;

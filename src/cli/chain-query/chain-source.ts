@@ -67,9 +67,9 @@ export async function withStoppedNode<T>(
 }
 
 /**
- * Returns a source that sends each query to the path without the prefix `/api` first, because `http.strictDialect`
- * removes members from the answers below `/api`. If the server does not serve this path, for example because the server
- * is a proxy or runs other software, the source sends the query to the path below `/api`.
+ * Returns a source that first sends each query to the path without the prefix `/api`, because `http.strictDialect`
+ * removes members from the answers at paths below `/api`. If the server does not serve this path, for example because
+ * the server is a proxy or runs other software, the source sends the query to the path below `/api`.
  */
 function runningSource(url: string): Source {
   const own = nodeAsker(url, { isOwnKind: true });

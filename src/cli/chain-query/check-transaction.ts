@@ -1,8 +1,8 @@
 /**
  * Checks a signed transaction against the accounts of a chain, without sending the transaction. The check covers the
- * signatures, the balance and the timestamp, and whether a block or the pool already contains the transaction. In
- * generation 2, the check also covers the id and the fee that the transaction states. In generation 3, nodes compute
- * the id and the fee, and ignore stated values.
+ * signatures, the balance and the timestamp. It also finds out whether a block or the pool already contains the
+ * transaction. In generation 2, the check also covers the id and the fee that the transaction states. In generation 3,
+ * nodes compute the id and the fee, and ignore stated values.
  */
 
 import { lskText } from '../../primitives/amount.ts';
@@ -24,7 +24,10 @@ export interface TransactionCheck {
    * the group who have not signed (`of`). Undefined if enough members have signed, or if no group must sign.
    */
   readonly missing: { readonly count: number; readonly of: readonly string[] } | undefined;
-  /** Queue of the node's pool that has the transaction already; undefined if no queue has it. */
+  /**
+   * Queue of the node's pool that has the transaction already. Undefined if no queue has the transaction, or if
+   * `faults` is not empty.
+   */
   readonly state: PoolStateName | undefined;
 }
 

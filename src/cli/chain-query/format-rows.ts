@@ -19,8 +19,8 @@ const NAMES: Readonly<Record<number, string>> = {
   4: 'multisignature registration',
 };
 /**
- * Lowest and highest number of the types of generation 3 that generation 2 also has. Generation 2 has these types in
- * the same order, but numbers them from 0.
+ * Lowest and highest number of those transaction types of generation 3 that exist in generation 2, too. Generation 2
+ * has these types in the same order, but numbers them from 0.
  */
 const FIRST_TYPE_GEN3 = 8;
 const LAST_TYPE_GEN3 = 12;
@@ -30,7 +30,7 @@ export function rowLines(rows: readonly Row[]): readonly string[] {
   return rows.map(([label, value]) => `${label.padEnd(width)}${value}`);
 }
 
-/** True for a value that is not missing. Nodes send null or an empty text for a missing value. */
+/** True for a value that is present. For a missing value, nodes send null or an empty text. */
 export function isSet(text: string | null | undefined): text is string {
   return typeof text === 'string' && text !== '';
 }

@@ -8,7 +8,7 @@ import { balance, listOf, members, optional, text, uint32, type Shape } from '..
 export interface BlockJson {
   readonly id: string;
   readonly height: number;
-  /** Seconds since the epoch of the network. */
+  /** Time of the block, in seconds since the epoch of the network. */
   readonly timestamp: number;
   readonly generatorPublicKey: string;
   readonly numberOfTransactions: number;
@@ -30,7 +30,7 @@ export interface TransactionJson {
   readonly recipientId?: string | null;
   readonly asset?: unknown;
   readonly signatures?: readonly string[];
-  /** Height of the block, for a confirmed transaction. */
+  /** Height of the block that contains the transaction; absent if no block contains the transaction. */
   readonly height?: number;
   readonly blockId?: string;
   readonly confirmations?: number;
@@ -149,8 +149,8 @@ export const ACCOUNTS = listOf(
 );
 
 /**
- * The key of a member can have capital letters. In all other respects, the shape is strict, because a command decodes
- * such keys to check signatures.
+ * The public key of a group member can have capital letters. In all other respects, the shape is strict, because a
+ * command decodes such keys to check signatures.
  */
 const memberKey: Shape = matching(/^[0-9a-f]{64}$/i, 'a public key');
 export const GROUPS = listOf(members({ min: uint32, members: listOf(members({ address, publicKey: memberKey })) }));

@@ -16,9 +16,9 @@ import { signatureText, submitSignature, type SignatureDocument } from '../walle
 import { counted, printJson, printLine, report } from '../output.ts';
 
 /**
- * Sends the transactions and signatures of a file, in their order. The function reads the whole file before it sends
- * the first transaction or signature. If the node already has a transaction, this transaction counts as sent. At the
- * first refusal, the function stops, because a later transaction can depend on the refused transaction.
+ * Sends the transactions and signatures of a file, in the order of the file. The function reads the whole file before
+ * it sends the first transaction or signature. If the node already has a transaction, this transaction counts as sent.
+ * At the first refusal, the function stops, because a later transaction can depend on the refused transaction.
  *
  * @throws TransactionRejected or ProtocolError like `TransactionSigner.read` for the first invalid transaction, before
  *   anything is sent
@@ -39,8 +39,8 @@ export async function broadcast(file: string, flags: BroadcastFlags): Promise<vo
     transaction === undefined ? [] : [transaction],
   );
   await askFirst(flags, transactions, network);
-  // If the file also contains signatures of group members for a transaction, no block contains the transaction before
-  // the node has received the last of these signatures.
+  // A transaction in the file can need signatures of group members that are in the same file. No block contains this
+  // transaction before the node has received the last of these signatures.
   const ids = new Set(transactions.map(({ id }) => id));
   const lastSignatures = new Map<string, number>();
   for (const [index, { document, transaction }] of read.entries()) {

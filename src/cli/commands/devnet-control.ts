@@ -196,7 +196,7 @@ function nodeLine({ index, state, http, ws, delegates, pid }: ControlNode): stri
   return `node ${index}  ${state.padEnd(8)} http ${http}, peers ${ws}, ${counted(delegates, 'delegate')}${process}`;
 }
 
-/** Makes one line for the partition of the network, if there is one, and one line for each node with faults. */
+/** Makes one line for each node with faults. If the network is partitioned, the first line describes the partition. */
 function faultLines({ parts, nodes }: ActiveFaults): readonly string[] {
   const cut = parts.length === 0 ? [] : [`partition ${parts.map((part) => part.join(',')).join(' | ')}`];
   const own = nodes.map(({ node, delayMs, loss, skewMs }) => {

@@ -124,8 +124,8 @@ async function play({ scenario, file, directory, flags, stop, results, begins }:
       let played: Promise<boolean> | undefined;
       await runSession({
         ...{ directory, network: placed, nodes, httpPort, wsPort, stop, logFormat },
-        // If a node ends although no step of the scenario ended the node, the devnet does not restart it. Such an end
-        // is a failure of the scenario.
+        // If a node ends although no step of the scenario ended this node, the devnet does not restart the node. Such
+        // an end is a failure of the scenario.
         restart: 'never',
         mode: devnet.mine,
         screen: { show: () => undefined, print: printStderr },

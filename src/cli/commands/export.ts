@@ -29,8 +29,8 @@ export async function exportCommand(file: string, flags: ExportFlags): Promise<v
 
 async function exportFrom(location: NetworkChainLocation, file: string, flags: ExportFlags): Promise<void> {
   const isToFile = file !== STANDARD_STREAM;
-  // If the output is a file, and not a device or a pipe, the command first writes to a temporary file. A command that a
-  // signal stops must remove the temporary file.
+  // If the output is a file, and not a device or a pipe, the command first writes to a temporary file. If a signal
+  // stops the command, the command must remove the temporary file.
   if (isToFile && (statSync(file, { throwIfNoEntry: false })?.isFile() ?? true)) removeTemporaryFilesAtStop();
   const { store, rules } = await openSnapshot(location);
   const progress = createProgress({

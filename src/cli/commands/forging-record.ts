@@ -24,7 +24,7 @@ const BYTES_MAX = 16 * 1024 * 1024;
 /**
  * Exports the signing record of a node. Without `--keep`, the function also records in the journal that the node must
  * not sign any more. As long as this node can still sign, the exported record is marked as a copy. Another node that
- * imported a record without this mark would sign at once.
+ * imported a record without this mark would sign at once, and both nodes would sign for the same delegates.
  *
  * @throws ProtocolError `USAGE` if there is no journal, if the journal has no delegate, or if `--json` is given without
  *   a file; `JOURNAL_IN_USE` while the node runs; `JOURNAL_UNREADABLE`; `JOURNAL_WRITE_FAILED` if the end of signing
@@ -87,13 +87,19 @@ function printRecord(record: SigningRecord, endSigning: () => void, isKept: bool
 }
 
 /**
- * Imports a signing record. After the first import of a record that is not a copy, this node can sign as soon as the
- * exporting node could have signed. The first import marks the file of the record as a copy, if this process can write
- * to the file. The first import also stores, on this machine, the path of the data folder into which it imported the
- * record. After the import of a copy, or after a repeated import, the node waits before it signs, to make sure that no
- * other node signs. A repeated import changes nothing in the journal if three conditions hold: the file is not marked
- * as a copy, the data folder is the same as at the first import, and the record would add nothing to the journal in
- * this folder (`knowsAllOf`).
+ * Imports a signing record. After the first import of a record that is not a copy, this node can usually sign as soon
+ * as the exporting node could have signed. In some cases, the node first waits for some or all of the delegates, for
+ * example if a watermark on this machine is newer than the record (`importRecord`). If this process can write to the
+ * file of the record, the first import marks the file as a copy. The first import also stores, on this machine, the
+ * path of the data folder into which it imported the record.
+ *
+ * After the import of a copy, or after a repeated import, the node waits before it signs, to make sure that no other
+ * node signs. A repeated import changes nothing in the journal if all these conditions hold:
+ *
+ * - The file is not marked as a copy.
+ * - The data folder is the same as at the first import.
+ * - The record would add nothing to the journal in this folder (`knowsAllOf`).
+ * - Neither the journal nor a watermark makes the record doubtful (`importRecord`).
  *
  * @throws ProtocolError `SIGNING_RECORD_UNREADABLE`, `SIGNING_RECORD_INVALID`, `SIGNING_RECORD_OTHER`,
  *   `JOURNAL_UNREADABLE`, `JOURNAL_IN_USE` while the node runs, or errors of `locationOfNetwork` and `loadConfig`;

@@ -138,7 +138,7 @@ function untilText({ until }: NonNullable<ForgingState['waiting']>): string {
   return until === undefined ? '' : `, until about ${momentText(until)}`;
 }
 
-/** @param moment ISO 8601 */
+/** @param moment a time in the format of ISO 8601 */
 function momentText(moment: string): string {
   return `${moment.slice(0, 19).replace('T', ' ')} UTC`;
 }

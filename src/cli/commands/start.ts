@@ -79,7 +79,7 @@ export async function start(flags: StartFlags): Promise<void> {
 /**
  * @param directory folder of the chain store
  * @throws ProtocolError `STORE_IN_USE` if a port is in use and another process uses the store. This process is usually
- *   a node that also has the port, so another port alone would not help
+ *   another node, which also uses the port. A different port alone would therefore not help
  * @throws ProtocolError in the same cases as `checkPortsFree`
  */
 async function checkPorts(config: Config, directory: string): Promise<void> {
@@ -93,8 +93,8 @@ async function checkPorts(config: Config, directory: string): Promise<void> {
 
 /**
  * Returns a text for the user if the forging keys of the network are published. The text says that no block is forged,
- * because no delegate forges on this node and no peer is configured. Returns undefined for any other network, and also
- * if peers are configured, if `forging.force` is set, or if forging is disabled.
+ * because no delegate forges on this node and no peer is configured. Returns undefined for any other network. Also
+ * returns undefined if peers are configured, if `forging.force` is set, or if forging is disabled.
  */
 function forgingLack({ name, directory, forgers }: Network, { forging, p2p }: Config): string | undefined {
   if (forgers?.arePublished !== true || p2p.fixedPeers.length + p2p.seedPeers.length > 0) return undefined;

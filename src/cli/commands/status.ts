@@ -45,7 +45,10 @@ export async function status(flags: StatusFlags): Promise<void> {
   for (const [label, value] of rows) printLine(`${label.padEnd(16)}${value}`);
 }
 
-/** Returns the version of Bloomery, if the node reports it, and then the version that the node reports to peers. */
+/**
+ * Returns the version that the node reports to peers. If the node reports its version of Bloomery, this version comes
+ * first.
+ */
 function versionText({ version, build }: { readonly version: string; readonly build?: string }): string {
   const softwareVersion = softwareVersionOf(build);
   return softwareVersion === undefined ? version : `Bloomery ${softwareVersion}, protocol ${version}`;
@@ -53,7 +56,7 @@ function versionText({ version, build }: { readonly version: string; readonly bu
 
 /**
  * Returns rows with the height of the network, the number of peers and the consensus. For a node that has no peers and
- * needs none, returns a single row that says so.
+ * needs no peers, returns a single row that says this.
  */
 function networkRows({ isAlone, networkHeight, consensus }: NodeState, peers: number): readonly [string, string][] {
   if (isAlone === true) return [['peers', 'none wanted']];

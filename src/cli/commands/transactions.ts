@@ -96,8 +96,9 @@ export async function multisigRegister(flags: MultisigRegisterFlags): Promise<vo
 }
 
 /**
- * Returns the public key of the delegate with the given name. If the argument is a public key, the function returns it
- * unchanged. A public key has 64 digits and a name has at most 20 characters, so no name looks like a public key.
+ * Returns the public key of the delegate with the given name. If the argument is a public key, the function returns
+ * this key unchanged. A public key has 64 digits and a name has at most 20 characters, so no name looks like a public
+ * key.
  */
 async function keyOf(nameOrKey: string, { node }: WalletNetwork): Promise<string> {
   if (isCanonicalHex(nameOrKey, 32)) return nameOrKey;

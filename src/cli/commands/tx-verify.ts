@@ -1,4 +1,7 @@
-/** `bloomery tx verify`: checks whether a node would accept signed transactions, without sending them. */
+/**
+ * `bloomery tx verify`: checks whether a node would accept signed transactions. The command does not send the
+ * transactions.
+ */
 
 import { defaultEd25519 } from '../../crypto/ed25519.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';

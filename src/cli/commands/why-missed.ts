@@ -9,7 +9,7 @@ import { printJson, printLine } from '../output.ts';
 
 export interface MissedSlot {
   readonly slot: number;
-  /** ISO 8601. */
+  /** Start time of the slot, ISO 8601. */
   readonly time: string;
   /**
    * Name of the slot's forger, or the public key of a forger without a name. Undefined if the node does not know the
@@ -28,7 +28,7 @@ export interface MissedSlot {
 }
 
 interface Fact {
-  /** ISO 8601. */
+  /** Time at which the node recorded the event, ISO 8601. */
   readonly time: string;
   readonly module: string;
   readonly code: string;

@@ -24,7 +24,7 @@ export interface ControlNode {
 export interface ControlList {
   readonly mode: MiningMode;
   readonly clock: string;
-  /** ISO 8601. */
+  /** Time of the chain clock, ISO 8601. */
   readonly time: string;
   readonly nodes: readonly ControlNode[];
   readonly faults: ActiveFaults;

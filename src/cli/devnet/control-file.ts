@@ -10,7 +10,7 @@ import { ProtocolError } from '../../primitives/errors.ts';
 
 export interface ControlAccess {
   readonly port: number;
-  /** 64 hexadecimal digits. */
+  /** Token that the control port requires; 64 hexadecimal digits. */
   readonly token: string;
 }
 

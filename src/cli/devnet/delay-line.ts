@@ -23,7 +23,7 @@ export class DelayLine {
   }
 
   /**
-   * Calls `work` after the delay, but not before callbacks that were pushed earlier. If the delay is 0 and no other
+   * Calls `work` after the delay, and after all callbacks that were pushed earlier. If the delay is 0 and no other
    * callback waits, calls `work` immediately. If `entriesMax` callbacks wait already, drops `work`.
    */
   push(delayMs: number, work: () => void): void {
@@ -37,7 +37,7 @@ export class DelayLine {
     this.#arm();
   }
 
-  /** Drops waiting work. */
+  /** Drops all waiting callbacks. */
   clear(): void {
     this.#timer?.cancel();
     this.#timer = undefined;

@@ -41,7 +41,7 @@ export interface DevnetAccountsParts {
 
 export interface FundedAccount {
   readonly address: string;
-  /** Beddows. */
+  /** Balance of the account after the transfer, in beddows. */
   readonly balance: string;
   readonly transactionId: string;
   /** Height of the block with the transaction. */
@@ -58,7 +58,7 @@ export interface Transfer {
   /** Name of a known account. */
   readonly from: string;
   readonly address: string;
-  /** Beddows. */
+  /** Amount of the transfer, in beddows. */
   readonly amount: string;
   /** Text that the transfer contains as its data. An empty text is allowed. */
   readonly data: string;
@@ -120,8 +120,8 @@ export class DevnetAccounts {
 
   /**
    * Puts a transfer of a known account into the pool of the node with the greatest height. The function itself mines no
-   * block. In the mining mode `instant`, the transfer makes the devnet mine one slot or several, as soon as the node
-   * has accepted the transfer.
+   * block. In the mining mode `instant`, the devnet mines one or more slots as soon as the node has accepted the
+   * transfer.
    *
    * @throws ProtocolError `USAGE` for an unknown account, an invalid address or amount, or a text that is too long;
    *   errors of `Timekeeper.ask`, for example the refusal of the node
@@ -177,8 +177,8 @@ export class DevnetAccounts {
   }
 
   /**
-   * Makes a transfer with the present time of the chain clock, and signs it. If an earlier equal transfer got the same
-   * timestamp, the new transfer gets an earlier timestamp, so that the ids differ.
+   * Makes a transfer with the present time of the chain clock, and signs the transfer. If an earlier equal transfer got
+   * the same timestamp, the new transfer gets an earlier timestamp, so that the ids differ.
    */
   transfer(from: KnownAccount, address: string, amount: bigint): SignedTransfer {
     return this.#transferBy(keyPairOfPassphrase(from.passphrase), address, amount);

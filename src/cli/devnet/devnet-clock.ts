@@ -20,7 +20,7 @@ export class DevnetClock {
     this.setting = setting;
   }
 
-  /** Unix time in milliseconds. */
+  /** Returns the time of the chain clock, as Unix time in milliseconds. */
   nowMs(): number {
     return timeOf(this.setting, this.#machine.nowMs());
   }

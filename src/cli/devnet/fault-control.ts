@@ -25,8 +25,8 @@ export class FaultControl {
   }
 
   /**
-   * Cuts the links between the listed groups of nodes (parts of the network). An earlier partition ends. The nodes that
-   * are in no list form one further part.
+   * Cuts the links between the listed groups of nodes (parts of the network), and ends an earlier partition. All nodes
+   * that are in no list form one further part.
    *
    * @param parts for each part of the network, a list of node numbers
    * @throws ProtocolError `USAGE` for an unknown node, a node that is listed twice, an empty part, or a single part

@@ -28,7 +28,7 @@ export const NO_FAULTS: NodeFaults = { links: [], skewMs: 0 };
 
 /** Active faults, in the form in which the user sees them. */
 export interface ActiveFaults {
-  /** For each part of the network, the numbers of its nodes; empty while the network is not cut. */
+  /** For each part of the network, the numbers of its nodes; empty while the network is not partitioned. */
   readonly parts: readonly (readonly number[])[];
   /** Nodes with delays, losses or a clock offset. */
   readonly nodes: readonly NodeFault[];
@@ -48,8 +48,8 @@ interface NodePort {
 }
 
 /**
- * Stores a number for each node. The last call of `set` that covers the node sets this number. Before such a call, the
- * number is 0.
+ * Stores a number for each node. The number of a node comes from the last call of `set` for this node or for all nodes.
+ * Before such a call, the number is 0.
  */
 class PerNode {
   #forAll = 0;
@@ -77,8 +77,8 @@ export class DevnetFaults {
   #parts: readonly (readonly number[])[] = [];
 
   /**
-   * Cuts the links between the listed groups of nodes (parts of the network). An earlier partition ends. The nodes that
-   * are in no list form one further part.
+   * Cuts the links between the listed groups of nodes (parts of the network), and ends an earlier partition. All nodes
+   * that are in no list form one further part.
    */
   partition(parts: readonly (readonly number[])[]): void {
     this.#parts = parts;
@@ -93,7 +93,7 @@ export class DevnetFaults {
   }
 
   /**
-   * @param loss from 0 to 1
+   * @param loss probability that a link loses a message, from 0 to 1
    * @param nodes nodes whose links lose messages, in both directions; undefined for all nodes, including nodes that are
    *   added later
    */

@@ -37,8 +37,8 @@ const OWN_ENTRIES: ReadonlySet<string> = new Set([
   ...[NETWORK_FOLDER, RECORD_FILE, CLOCK_FILE, CONTROL_FILE, IMPERSONATED_FILE, FORK_FILE, 'snapshots'],
 ]);
 /**
- * Mode of a new devnet folder. Other users of the machine must not read the folder, because the folder contains
- * passphrases and snapshots.
+ * File mode (access rights) of a new devnet folder. Other users of the machine must not read the folder, because the
+ * folder contains passphrases and snapshots.
  */
 const OWNER_ALONE = 0o700;
 const LOCK_NAME = 'devnet.in-use';
@@ -104,7 +104,7 @@ export function checkDevnetFolder(directory: string, nodes: number, network: Net
 export function lockDevnetFolder(directory: string): ProcessLock {
   const isNew = !existsSync(directory);
   makeFolder(directory);
-  // The mode of an existing folder is not changed, because its owner has perhaps chosen this mode.
+  // The file mode of an existing folder is not changed, because the owner of the folder has perhaps chosen this mode.
   if (isNew) chmodSync(directory, OWNER_ALONE);
   try {
     return takeLock(directory, LOCK_NAME);

@@ -1,6 +1,6 @@
 /**
  * Makes a devnet node accept any signature for the impersonated accounts of the devnet. Only the agent of a devnet node
- * (`node-agent.ts`) uses this file: `bloomery start` does not load it.
+ * (`node-agent.ts`) uses this file: `bloomery start` does not load this file.
  */
 
 import type { Ed25519 } from '../../crypto/ed25519.ts';

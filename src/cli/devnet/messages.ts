@@ -79,7 +79,7 @@ export interface AgentState {
 }
 
 export interface AgentAccount {
-  /** Beddows. */
+  /** Balance of the account, in beddows. */
   readonly balance: string;
   readonly publicKey?: string;
   readonly secondPublicKey?: string;

@@ -2,8 +2,9 @@
 
 export const MINING_MODES = ['interval', 'instant', 'on-demand'] as const;
 /**
- * In the mode `interval`, the devnet forges a block in each slot, as other networks do. In the mode `instant`, it
- * forges when a transaction arrives. In the mode `on-demand`, it forges only when a user requests blocks.
+ * In the mode `interval`, the nodes of a devnet forge a block in each slot, like the nodes of any other network. In the
+ * mode `instant`, the nodes forge when a transaction arrives. In the mode `on-demand`, the nodes forge only when a user
+ * requests blocks.
  */
 export type MiningMode = (typeof MINING_MODES)[number];
 

@@ -274,7 +274,7 @@ export class NodeAgent implements NodeControl {
     this.#nextMove = undefined;
     const engine = this.#parts?.engine;
     // The slots that a new clock setting skips do not count as missed in `ownSlotOutcomes`, because the user chose to
-    // skip them.
+    // skip these slots.
     engine?.ownSlotOutcomes.skipTo(engine.chain.currentSlot());
     engine?.forging.check();
   }

@@ -30,7 +30,8 @@ export interface NodeProcess {
   /** Kills the process. */
   kill(): void;
   /**
-   * Pauses the process if `isPaused` is true; otherwise lets it continue. A paused process neither answers nor forges.
+   * If `isPaused` is true, pauses the process. If `isPaused` is false, lets the process continue. A paused process
+   * neither answers nor forges.
    */
   pause(isPaused: boolean): void;
   /** Connection to the agent (`node-agent.ts`) of the process; absent if the process runs no agent. */

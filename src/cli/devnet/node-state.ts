@@ -54,12 +54,12 @@ export function readPool(directory: string): readonly JsonObject[] {
 }
 
 /**
- * Replaces the chain and the journals of a closed node by those in a snapshot. Removes a file of the node if the
- * snapshot lacks this file. If the snapshot has no chain, the node begins with the genesis block and downloads all
- * further blocks.
+ * Replaces the chain and the journals of a closed node by the chain and the journals in a snapshot. Removes a file of
+ * the node if the snapshot lacks this file. If the snapshot has no chain, the node begins with the genesis block and
+ * downloads all further blocks.
  *
  * @param options `withJournal: false` replaces only the chain. Use this value for a snapshot of another node, because
- *   the blocks that the other node signed, and the transactions that it accepted, do not concern this node
+ *   the blocks that the other node signed, and the transactions that the other node accepted, do not concern this node
  */
 export function restoreState(directory: string, dataDirectory: string, { withJournal = true } = {}): void {
   makeFolder(chainDirectory({ dataDirectory }));

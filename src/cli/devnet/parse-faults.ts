@@ -48,7 +48,7 @@ export function nodesOfText(texts: readonly string[]): readonly number[] | undef
 }
 
 /**
- * @returns milliseconds
+ * @returns the delay in milliseconds
  * @throws ProtocolError `USAGE` if the text is not a duration from 0 to one minute
  */
 export function delayMsOfText(text: string): number {
@@ -58,7 +58,7 @@ export function delayMsOfText(text: string): number {
 }
 
 /**
- * @returns a number from 0 to 1
+ * @returns the share of lost messages, from 0 to 1
  * @throws ProtocolError `USAGE` if the text is not a share from 0% to 100%
  */
 export function lossOfText(text: string): number {
@@ -68,7 +68,7 @@ export function lossOfText(text: string): number {
 }
 
 /**
- * @returns milliseconds; negative for a clock that is behind the clock of the devnet
+ * @returns the clock offset in milliseconds; negative for a clock that is behind the clock of the devnet
  * @throws ProtocolError `USAGE` if the text is neither a signed duration of at most one day (such as `+3s`) nor a
  *   duration of zero (such as `0s`)
  */

@@ -42,7 +42,7 @@ export function parseTime(text: string, nowMs: number): number {
 }
 
 /**
- * Unix time in milliseconds of a date.
+ * Returns the Unix time of a date, in milliseconds.
  *
  * @throws RangeError for an invalid date, and for times beyond the year 2149
  */

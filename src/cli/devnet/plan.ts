@@ -53,8 +53,8 @@ const BLOCK_TIMES_PER_BLOCK = 3;
 /**
  * @throws ProtocolError `USAGE` if the HTTP ports and the peer ports overlap, if a port exceeds 65535, or if `fetch`
  *   refuses an HTTP port
- * @throws ProtocolError `USAGE` for a new chain if the network has no `forgers.json`, or if this file has fewer
- *   delegates than a round; for a new chain also the error of `forgersOf`
+ * @throws ProtocolError only for a new chain: `USAGE` if the network has no `forgers.json`, or if this file has fewer
+ *   delegates than a round; the error of `forgersOf`
  */
 export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
   const { nodes, httpPort, wsPort, directory, network, logFormat, forkDelegates } = request;

@@ -75,10 +75,12 @@ export class Snapshots {
   }
 
   /**
-   * Saves the devnet under a name, and replaces an earlier snapshot of that name.
+   * Saves the state of the devnet in a snapshot with the given name, and replaces an earlier snapshot with the same
+   * name.
    *
    * @throws ProtocolError `USAGE` for an invalid name; `SNAPSHOTS_FULL` for a new name when there are `SNAPSHOTS_MAX`
-   *   snapshots; `DEVNET_NODE_PAUSED` like `#stoppedNodes`; errors of `Timekeeper.whileFrozen` and of the nodes
+   *   snapshots; `DEVNET_NODE_PAUSED` in the same cases as `#stoppedNodes`; errors of `Timekeeper.whileFrozen` and of
+   *   the nodes
    */
   create(name: string): Promise<SnapshotFacts> {
     checkSnapshotName(name);
@@ -128,9 +130,9 @@ export class Snapshots {
    * node's chain from the snapshot.
    *
    * @throws ProtocolError `USAGE` for an invalid name; `SNAPSHOT_UNKNOWN` if there is no snapshot with this name;
-   *   `DEVNET_NODE_PAUSED` like `#stoppedNodes`; `SNAPSHOT_DIFFERS` when no running node has the state of the snapshot,
-   *   or when a node has the tip of the snapshot but a different state; errors of `Timekeeper.whileFrozen` and of the
-   *   nodes
+   *   `DEVNET_NODE_PAUSED` in the same cases as `#stoppedNodes`; `SNAPSHOT_DIFFERS` when no running node has the state
+   *   of the snapshot, or when a node has the tip of the snapshot but a different state; errors of
+   *   `Timekeeper.whileFrozen` and of the nodes
    */
   revert(name: string): Promise<SnapshotFacts> {
     checkSnapshotName(name);

@@ -13,7 +13,7 @@ export interface DevnetStart {
    * forward if it was behind the newest block.
    */
   readonly hasBegun: () => boolean;
-  /** Returns the numbers by which the devnet names the nodes that have not been ready yet. */
+  /** Returns the numbers of the nodes that have not been ready yet. */
   readonly missing: () => readonly number[];
   readonly clock: Clock;
   /**
@@ -33,11 +33,11 @@ const POLL_MS = 50;
 
 /**
  * Makes the operations in `WAITING` wait until the devnet has begun. Until then, the devnet's clock can be behind the
- * newest block, so the operations cannot use this clock. This is the case, for example, if an earlier run mined ahead
- * of the machine's clock, and then ended before it wrote its clock setting to the devnet's folder.
+ * newest block, so the operations cannot use this clock. The clock is behind, for example, if an earlier run mined
+ * ahead of the machine's clock, and then ended before it wrote its clock setting to the devnet's folder.
  *
- * If the devnet has not begun after `waitMsMax`, the operations throw ProtocolError `DEVNET_STARTING`. Its message
- * names the nodes that have not been ready yet.
+ * If the devnet has not begun after `waitMsMax`, the operations throw ProtocolError `DEVNET_STARTING`. The message of
+ * the error names the nodes that have not been ready yet.
  */
 export function afterStart(
   operations: ReadonlyMap<string, ControlOperation>,

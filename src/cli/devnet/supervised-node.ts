@@ -73,8 +73,8 @@ export class SupervisedNode {
   }
 
   /**
-   * Kills the process immediately, like a crash. Resolves when the process has ended. The node stays down until
-   * `restart` is called.
+   * Kills the process immediately, so that the node ends as in a crash. Resolves when the process has ended. The node
+   * stays down until `restart` is called.
    */
   async kill(): Promise<void> {
     // Kills `#ending` without waiting in the queue. In the queue, the kill would wait for an earlier `restart`, and
@@ -112,7 +112,7 @@ export class SupervisedNode {
   }
 
   /**
-   * Pauses the process if `isPaused` is true; otherwise lets it continue.
+   * If `isPaused` is true, pauses the process. If `isPaused` is false, lets the process continue.
    *
    * @throws ProtocolError `DEVNET_NODE_DOWN` when no process runs
    */

@@ -233,8 +233,8 @@ export class Timekeeper {
   }
 
   /**
-   * Makes all running nodes accept any signature for these keys as valid. A node that starts later receives the keys in
-   * another way (`impersonated` in `messages.ts`).
+   * Makes all running nodes accept any signature for these keys as valid. A node that starts later receives the keys at
+   * its start (`AgentStart.impersonated`).
    */
   impersonate(publicKeys: readonly string[]): Promise<void> {
     return this.#queue.run(async () => void (await this.#nodes.askAll({ op: 'impersonate', publicKeys })));

@@ -29,7 +29,8 @@ export class TransactionRelay {
   readonly #known = new LruMap<string, true>(KNOWN_TRANSACTIONS_MAX);
   #arrived: Arrived[] = [];
   /**
-   * Transactions that no running node could include in a block. The relay sends them again with the next transactions.
+   * Transactions that no running node could include in a block. The relay sends these transactions again, together with
+   * the next transactions.
    */
   #kept: readonly Arrived[] = [];
 

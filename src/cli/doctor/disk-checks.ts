@@ -25,7 +25,7 @@ export interface DiskRequest {
   readonly environment: NodeJS.ProcessEnv;
   /**
    * True when a program answers at the address of the node. In this case, ports in use are not a fault, because it is
-   * possible that the node uses them.
+   * possible that the node uses these ports.
    */
   readonly isAnswering: boolean;
   /**

@@ -1,6 +1,6 @@
 /**
- * Judges the diagnostics of a node: finds unresolved failures. Most failures count only if they are recent, and some
- * failures count only if they are repeated.
+ * Judges the diagnostics of a node, and finds failures that are not resolved yet. Most failures count only if they are
+ * recent, and some failures count only if they are repeated.
  */
 
 import type { DiagnosticState } from '../node-client.ts';
@@ -21,9 +21,9 @@ const TIMES_MIN = 3;
 const RECENT_ROUNDS = 3;
 const TIMES_MIN_PER_DELEGATE = 2;
 /**
- * Codes of diagnostics about slots that passed while the node was busy or asleep, or that the clock skipped when it was
- * set forward. The doctor does not count these slots as missed, because it reports the causes as other faults
- * (`MACHINE_TOO_SLOW`, `CLOCK_SET`).
+ * Codes of diagnostics about two kinds of slots: slots that passed while the node was busy or asleep, and slots that
+ * the clock skipped when it was set forward. The doctor does not count these slots as missed, because it reports the
+ * causes as other faults (`MACHINE_TOO_SLOW`, `CLOCK_SET`).
  */
 const UNSEEN: ReadonlySet<string> = new Set(['FORGING_SLOT_SLEPT', 'FORGING_SLOT_SKIPPED']);
 /**
@@ -98,9 +98,10 @@ export function judgeDiagnostics(seen: NodeAnswers): readonly Finding[] {
 }
 
 /**
- * Diagnostics with the code `begun` that are newer than the latest diagnostic with the code `ended`, newest first.
- * Their age is not limited by `RECENT_MS`: a condition can last for days, and it is possible that a node reports the
- * condition only once.
+ * Returns the diagnostics that report the start of a condition, newest first. Returns only the diagnostics that are
+ * newer than the latest report of the end of this condition. `begun` and `ended` are the codes of these reports.
+ * `RECENT_MS` does not limit the age of the diagnostics: a condition can last for days, and it is possible that a node
+ * reports the condition only once.
  */
 function unresolved(diagnostics: readonly DiagnosticState[], begun: string, ended: string): readonly DiagnosticState[] {
   const end = diagnostics.find(({ code }) => code === ended)?.number ?? 0;

@@ -32,7 +32,8 @@ export function addressOfNode({ network: name, config: file, environment }: Addr
 }
 
 /**
- * Host that the doctor queries. A node that listens on all addresses (`0.0.0.0`) is queried at the loopback address.
+ * Returns the host that the doctor queries. A node that listens on all addresses (`0.0.0.0`) is queried at the loopback
+ * address.
  */
 function hostOf({ host }: HttpConfig): string {
   return host === '0.0.0.0' ? '127.0.0.1' : host;

@@ -12,7 +12,7 @@ export interface NodeRequest {
   readonly url: string;
   /** Pause between two reads of the status, in milliseconds. */
   readonly sampleAgainMs?: number;
-  /** Time limit for an answer, in milliseconds; by default that of `nodeAsker`. */
+  /** Time limit for an answer, in milliseconds; by default the time limit of `nodeAsker`. */
   readonly timeoutMs?: number;
 }
 
@@ -23,7 +23,7 @@ interface Constants extends RoundConstants {
 
 interface StatusSample extends NodeState {
   readonly secondsSinceEpoch: number;
-  /** Unix time in milliseconds. */
+  /** Time of the node's clock, as Unix time in milliseconds. */
   readonly currentTime: number;
 }
 
@@ -100,7 +100,7 @@ export async function readAnswers(request: NodeRequest): Promise<NodeAnswers> {
   };
 }
 
-/** Only the nodes of a devnet have the path, and only for clients on their machine. */
+/** Queries the path `devnet`. Only nodes of a devnet serve this path, and only for clients on the same machine. */
 async function isMiningOnRequest(ask: NodeAsker['ask']): Promise<boolean> {
   try {
     const { mode, clock } = await ask<{ readonly mode?: unknown; readonly clock?: unknown }>('devnet');

@@ -179,7 +179,7 @@ function judgePeers({ samples, peers }: NodeAnswers): readonly Finding[] {
 
 /**
  * True if the configuration names the peer in an option other than the blacklist. It is possible that a peer of another
- * network dialled this node by itself, so the doctor reports such a peer only if the configuration names it.
+ * network dialled this node by itself, so the doctor reports such a peer only if the configuration names the peer.
  */
 function isConfigured({ roles }: PeerVerdictState): boolean {
   return roles.some((role) => role !== 'blacklisted');

@@ -32,7 +32,8 @@ function onceEach(findings: readonly Finding[]): Finding[] {
 /**
  * Returns the findings about the node. If a node of the expected network answers, the function returns the findings of
  * `checkNode`. The network folder on the disk defines the expected network. If a node of another network answers, the
- * only finding is `NODE_OF_OTHER_NETWORK`. If no program answers, the finding depends on the results of `checkDisk`.
+ * only finding is `NODE_OF_OTHER_NETWORK`. If no program answers, the finding depends on the results of `checkDisk`,
+ * and on whether the query reached its time limit (`isLate`).
  */
 function judgeTogether(
   url: string,

@@ -1,4 +1,4 @@
-/** Derives the first accounts of a new network from a seed text. Equal texts give equal passphrases and keys. */
+/** Derives the first accounts of a new network from a seed text. Equal seed texts give equal passphrases and keys. */
 
 import { entropyToMnemonic } from '@scure/bip39';
 import { wordlist } from '@scure/bip39/wordlists/english.js';

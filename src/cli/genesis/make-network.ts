@@ -41,7 +41,10 @@ interface GenerationFacts {
 
 /** Balance of each funded account: 100,000 LSK, which are enough for tests. */
 const FUNDED_BEDDOWS = 10_000_000_000_000n;
-/** More iterations would not protect the passphrases, because `accounts.json` contains them in clear text. */
+/**
+ * Number of iterations of PBKDF2 for the encryption of a passphrase. More iterations would protect no passphrase,
+ * because `accounts.json` contains the passphrases in clear text.
+ */
 const PBKDF2_ITERATIONS = 10;
 /** Password of the encrypted passphrases. The devnets of Lisk have the same password. */
 const DEFAULT_PASSWORD = 'elephant tree paris dragon chair galaxy';

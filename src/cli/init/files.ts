@@ -23,7 +23,7 @@ import { watermarkFolderOf } from '../../node/watermark-files.ts';
 import { makeFolder } from '../../store/disk/folder.ts';
 import type { InitPlan } from './plan.ts';
 
-/** Mode of files that contain a passphrase, encrypted or in clear text. Only the owner can read these files. */
+/** File mode of files that contain a passphrase, encrypted or in clear text. Only the owner can read these files. */
 const SECRET_MODE = 0o600;
 const PUBLIC_MODE = 0o644;
 
@@ -130,7 +130,8 @@ function filesOf(plan: InitPlan): readonly NewFile[] {
 }
 
 /**
- * The configuration as JSON5. Options that this text does not set keep their default values (docs/configuration.md).
+ * Returns the configuration as JSON5. Options that this text does not set keep their default values
+ * (docs/configuration.md).
  */
 function configText({ httpPort, wsPort, isPublic, delegate }: InitPlan): string {
   const config = {

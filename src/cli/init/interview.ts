@@ -10,7 +10,7 @@ import type { Terminal } from '../wallet/secrets.ts';
 
 export interface Question<Value> {
   readonly text: string;
-  /** Value that replaces an empty answer. If it is undefined, `read` receives the empty answer. */
+  /** Value that replaces an empty answer. If `preset` is undefined, `read` receives the empty answer. */
   readonly preset?: string;
   readonly isSecret?: boolean;
   /**

@@ -1,4 +1,4 @@
-/** Plans the files of `bloomery init`, from the flags and, if the user is asked, from the answers. */
+/** Plans the files of `bloomery init`, from the flags and from the user's answers to the questions of the command. */
 
 import { basename, join, resolve } from 'node:path';
 import {

@@ -1,4 +1,4 @@
-/** Describes a transaction in words, for example for a user who is about to send it. */
+/** Describes a transaction in words, for example for a user who is about to send the transaction. */
 
 import { lskText } from '../../primitives/amount.ts';
 import type { Payload, Transaction } from '../../protocol/types.ts';

@@ -1,6 +1,6 @@
 /**
- * Reads files with JSON documents. A document is a signed transaction, a signature of a member of a multisignature
- * account, or a signed message.
+ * Reads files with JSON documents. A document is one of three things: a signed transaction, a member's signature for a
+ * multisignature transaction, or a signed message.
  */
 
 import { readBounded, readStandardInput, whyUnreadable } from '../../config/bounded-file.ts';

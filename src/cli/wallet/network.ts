@@ -12,13 +12,14 @@ import { usageError } from '../error-lines.ts';
 
 export interface WalletNetwork extends SigningNetwork {
   /**
-   * Name to show to the user: the name of the network that `--network` names. Without this option, the name contains
-   * the first 12 digits of the nethash, or of the network identifier if the node reports no nethash.
+   * Name of the network in texts for the user. With `--network`, the value is the name of the chosen network. Without
+   * this option, the value contains the first 12 digits of the nethash. If the node reports no nethash, the value
+   * contains the first 12 digits of the network identifier instead.
    */
   readonly name: string;
   /** The node to query; undefined when the user works offline. */
   readonly node: NodeAsker | undefined;
-  /** Whole seconds since the epoch of the network. */
+  /** Returns the present time, in whole seconds since the epoch of the network. */
   nowS(): Promise<number>;
 }
 
@@ -35,8 +36,9 @@ interface Constants {
 const COMMUNITY_IDENTIFIER = 'Lisk';
 
 /**
- * @throws ProtocolError `USAGE` for `--offline` without `--network` or with `--wait`; `NETWORK_OTHER` when the node belongs to another
- *   network than `--network` names; errors of `findNetworkDirectory`, `loadNetwork`, `nodeAsker` and `networkAt`
+ * @throws ProtocolError `USAGE` if `--offline` is given without `--network`, or together with `--wait`; `NETWORK_OTHER`
+ *   when the node belongs to a network other than the network of `--network`; errors of `findNetworkDirectory`,
+ *   `loadNetwork`, `nodeAsker` and `networkAt`
  */
 export async function walletNetwork(flags: NetworkChoiceFlags & { readonly wait?: true }): Promise<WalletNetwork> {
   if (flags.offline === true && flags.wait === true)

@@ -65,13 +65,13 @@ export async function delegateKey(node: NodeAsker, name: string): Promise<string
 }
 
 /**
- * Waits until a block contains the transaction, and resolves with the height of this block. First says on the standard
- * error output what the node has accepted, because the user can end the command during the wait. The wait continues
- * while the node does not answer.
+ * Waits until a block contains the transaction, and resolves with the height of this block. The function first prints
+ * to the standard error output what the node has accepted, because the user can end the command during the wait. The
+ * wait continues while the node does not answer.
  *
  * @param accepted what the node has accepted: the transaction, or a member's signature of the transaction
  * @throws ProtocolError `TRANSACTION_UNCONFIRMED` when no block has the transaction within five minutes, or when the
- *   node refuses to look it up
+ *   node refuses to look up the transaction
  */
 export async function heightOfTransaction(
   node: NodeAsker,

@@ -1,6 +1,6 @@
 /**
- * Sends the signature of a member of a multisignature group, and finds out whether the node has it. The last signature
- * that a transaction needs can trigger a payment, so a lost answer must not look like a failure.
+ * Sends a member's signature for a multisignature transaction, and finds out whether the node has the signature. The
+ * last signature that a transaction needs can trigger a payment, so a lost answer must not look like a failure.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -54,7 +54,7 @@ export async function submitSignature(node: NodeAsker, document: SignatureDocume
  * @param waited height of the block for which the command has waited; undefined without a wait
  */
 export function signatureText(id: string, { isKnown, height }: SubmittedSignature, waited?: number): string {
-  // A block that the node had before the answer can lack this signature.
+  // If a block already contained the transaction, the block can lack this signature.
   if (height !== undefined) return `signature of transaction ${id}: the transaction is in block ${height} already`;
   const place = waited === undefined ? '' : `, in block ${waited}`;
   return `signature of transaction ${id}: ${isKnown ? 'already ' : ''}accepted${place}`;

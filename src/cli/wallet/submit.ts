@@ -1,8 +1,8 @@
 /**
- * Sends a signed transaction to a node, and finds out whether the node has it. Sending the same signed transaction
- * again is safe, because a chain contains each transaction id at most once. Signing the payment again can cause a
- * second payment. Therefore, if it is possible that the node has accepted a transaction, no error of this module says
- * that the transaction was not sent.
+ * Sends a signed transaction to a node, and finds out whether the node has the transaction. Sending the same signed
+ * transaction again is safe, because a chain contains each transaction id at most once. Signing the payment again can
+ * cause a second payment. Therefore, if it is possible that the node has accepted a transaction, no error of this
+ * module says that the transaction was not sent.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -28,9 +28,9 @@ export interface FoundTransaction extends KnownTransaction {
 
 type Lookup = KnownTransaction | PooledWithoutSignatures | 'absent' | 'unclear';
 
-/** The pool has the transaction, but lacks signatures of members. */
+/** The pool has the transaction, but lacks some of the member signatures that were sent with the transaction. */
 interface PooledWithoutSignatures {
-  /** Number of missing signatures. */
+  /** Number of these missing signatures. */
   readonly lacks: number;
 }
 
@@ -44,7 +44,7 @@ const ERROR_OF_SERVER = 500;
  * Sends the transaction. If the first attempt does not show whether the node has accepted the transaction, sends the
  * same transaction a second time. There is no second attempt if the time limit passed without an answer. If the node
  * refuses the second attempt because it has the transaction already, the first attempt has succeeded. If the node
- * refuses the first attempt for this reason, the error says so.
+ * refuses the first attempt for this reason, the error says that the node has the transaction.
  *
  * Without `isRepeated`, the user does not have the signed transaction. If it stays uncertain whether the node has the
  * transaction, or if a signal stops the command before the answer, the function therefore writes the signed transaction

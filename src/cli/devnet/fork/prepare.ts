@@ -164,7 +164,7 @@ async function adopt(
  */
 function lastSigned(store: StoredChain, height: number, depth: number): ReadonlyMap<PublicKey, SignedHeader> {
   const signed = new Map<PublicKey, SignedHeader>();
-  // Skips block 1, the genesis block, because no delegate forged it.
+  // Skips block 1, the genesis block, because no delegate forged this block.
   for (let each = height; each > Math.max(1, height - depth); each -= 1) {
     const header = store.header(each);
     if (header === undefined || signed.has(header.generatorPublicKey)) continue;

@@ -147,8 +147,8 @@ export class Expectations {
   }
 
   /**
-   * Returns the nodes with the given numbers. If `numbers` is undefined, returns all nodes except those that are killed
-   * or paused now.
+   * Returns the nodes with the given numbers. If `numbers` is undefined, returns all nodes that are neither killed nor
+   * paused now.
    */
   #watched(numbers: readonly number[] | undefined): readonly Watched[] {
     return this.#scene

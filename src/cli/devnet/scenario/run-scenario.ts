@@ -1,4 +1,4 @@
-/** Runs the steps of a scenario on a devnet, one after the other, until one fails. */
+/** Runs the steps of a scenario on a devnet, one after the other, until a step fails. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, ProtocolError } from '../../../primitives/errors.ts';
@@ -25,7 +25,7 @@ export interface ScenarioRun {
 const POLL_MS = 200;
 
 /**
- * Runs the steps until one fails or the user stops the run.
+ * Runs the steps until a step fails or the user stops the run.
  *
  * @returns the results of the finished steps. Only the last of these steps can have failed. A step during which the
  *   user stopped the run has no result
