@@ -29,10 +29,10 @@ export interface NodeAsker {
    */
   ask<T>(path: string, shape?: Shape): Promise<T>;
   /**
-   * Opens a stream of server-sent events (`text/event-stream`). The stream lasts until the node or the caller closes
-   * it, or the connection is lost. The time limit `timeoutMs` of `AskerOptions` applies only until the headers of the
-   * stream have arrived. If the node sends an answer that is not a stream, the whole answer must arrive within the time
-   * limit.
+   * Opens a stream of server-sent events (`text/event-stream`). The stream ends when the node closes it, when the
+   * caller closes it, or when the connection is lost. The time limit `timeoutMs` of `AskerOptions` applies only until
+   * the headers of the stream have arrived. If the node sends an answer that is not a stream, the whole answer must
+   * arrive within the time limit.
    *
    * @param path as for `ask`
    * @throws ProtocolError `NODE_UNREACHABLE`; `NODE_ANSWER_UNEXPECTED` for any answer that is not an event stream

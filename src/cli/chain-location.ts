@@ -59,7 +59,7 @@ export function locationOfNetwork(flags: LocationFlags & { readonly network: str
  * folder must contain exactly one chain, or must itself be the data folder of a chain.
  *
  * @throws ProtocolError `USAGE` if the chain does not exist, or if the folder has several chains and `flags.network` is
- *   not set; errors like `locationOfNetwork`
+ *   not set; otherwise the same errors as `locationOfNetwork`
  */
 export function locationOfData(flags: LocationFlags): NetworkChainLocation {
   if (flags.network !== undefined) {

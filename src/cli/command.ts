@@ -33,7 +33,7 @@ export function onlyCommands(parent: Command): void {
   });
 }
 
-/** Creates the error for an unknown command. The error suggests a similar known command, if there is one. */
+/** Creates the error for an unknown command. If a similar command exists, the error suggests this command. */
 function unknownCommand(parent: Command, name: string): ProtocolError {
   const similar = similarTo(
     name,

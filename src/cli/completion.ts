@@ -11,8 +11,8 @@ export interface KnownValues {
 }
 
 /**
- * A command, and the words that can follow it. The path of `bloomery devnet accounts` is `/devnet/accounts`. The path
- * of `bloomery` itself is empty.
+ * A command, and the words that can follow the command on the command line. The path of `bloomery devnet accounts` is
+ * `/devnet/accounts`. The path of `bloomery` itself is empty.
  */
 interface CommandPosition {
   readonly path: string;

@@ -8,7 +8,7 @@ import { isDamage } from '../store/disk/store-refusals.ts';
 /** Exit codes of every command. */
 export const EXIT = {
   ok: 0,
-  /** The command was valid, but it failed. */
+  /** The command line was valid, but the work of the command failed. */
   failed: 1,
   /**
    * The flags, the configuration, the network folder or an input file is wrong, or an output file exists already. The

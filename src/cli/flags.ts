@@ -1,4 +1,4 @@
-/** The flags of each command, as the parser of the command line returns them. */
+/** The flags of each command, in the form that the parser of the command line returns. */
 
 import type { Generation } from '../protocol/params.ts';
 import type { MiningMode } from './devnet/mining.ts';

@@ -18,7 +18,7 @@ try {
 
 /** Prints any error in one line, and ends the process. With `BLOOMERY_DEBUG=1`, the function also prints the stack. */
 function fail(error: unknown): never {
-  // After Commander has printed the help or the version, it throws an error with exit code 0.
+  // Commander throws an error with exit code 0 after it has printed the help or the version.
   if (error instanceof CommanderError && error.exitCode === 0) process.exit(EXIT.ok);
   const errorLine = errorLineOf(error);
   printStderr(errorLine.line);

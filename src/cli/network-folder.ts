@@ -1,6 +1,6 @@
 /**
- * Writes the folder of a network. The new files replace the old folder only after they are complete, and only if a node
- * can load them.
+ * Writes the folder of a network. The new files replace the old folder only if all new files are complete and a node
+ * can load these files.
  */
 
 import { chmodSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -33,8 +33,8 @@ export function checkEmpty(directory: string, remedy: string): void {
 }
 
 /**
- * Writes the files into a temporary folder beside `out`, and loads this folder like a node. Then removes the old folder
- * `out`, and renames the temporary folder to `out`.
+ * Writes the files into a temporary folder beside `out`, and loads this folder in the same way as a node. Then removes
+ * the old folder `out`, and renames the temporary folder to `out`.
  *
  * @param files contents of the files, by file name
  * @param sourceOf returns a path for the name of a file; error messages show this path, and not the path of the

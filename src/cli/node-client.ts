@@ -22,7 +22,7 @@ export interface NodeState {
    * the two clocks is wrong. `offsetMs` is positive when the peer's clock is ahead.
    */
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
-  /** Present when the node has no peers and needs none. */
+  /** Present when the node has no peers and needs no peers. */
   readonly isAlone?: true;
   /** The reading processes, which answer HTTP requests for the node; absent when the node's own process answers. */
   readonly readers?: {
@@ -46,7 +46,7 @@ export interface DiagnosticState extends Omit<Diagnostic, 'timeMs'> {
   readonly time: string;
 }
 
-/** State of a peer address, as the node reports it. Times are ISO 8601. */
+/** State of a peer address in the answer of a node. Times are ISO 8601. */
 export interface PeerVerdictState extends Omit<PeerVerdict, 'sinceMs' | 'untilMs' | 'roles'> {
   readonly since?: string;
   readonly until?: string;
@@ -63,7 +63,7 @@ export interface NodeClient {
   status(): Promise<NodeState>;
   /**
    * `version` is the application version that the node reports to peers. `build` is the version of the node's software,
-   * followed by the build time if the time is known; absent if the node does not report it.
+   * followed by the build time if the time is known; `build` is absent if the node does not report this version.
    */
   constants(): Promise<{ readonly version: string; readonly build?: string; readonly nethash: string }>;
   /** Number of connected peers, at most 100. */
@@ -87,7 +87,7 @@ export interface NodeClient {
 
 /**
  * @param url base address, with or without `/api`
- * @param timeoutMs time limit for an answer; default as in `AskerOptions`
+ * @param timeoutMs time limit for an answer, in milliseconds; `AskerOptions` states the default
  * @throws ProtocolError in the same cases as `nodeAsker`. The queries throw errors in the same cases as `NodeAsker.ask`
  */
 export function nodeClient(url: string, timeoutMs?: number): NodeClient {

@@ -67,7 +67,8 @@ export function drawOnTerminal(text: string): void {
 
 /**
  * Calls `write`, which prints the result of a finished action. If the printing fails, adds `done` to the error message.
- * Without this addition, the user could believe that the action failed, and could then repeat it or delete its result.
+ * Without this addition, the user could believe that the action failed, and could then repeat the action or delete its
+ * result.
  *
  * @param done a clause, for example `the backup was made`
  */
@@ -98,7 +99,7 @@ export function outputIsTerminal(): boolean {
   return isatty(STANDARD_OUTPUT);
 }
 
-/** Writes a line to the standard error output. A failure to write it is ignored. */
+/** Writes a line to the standard error output. The function ignores a failure to write the line. */
 export function printStderr(line: string): void {
   writeStderr(`${printable(line)}\n`);
 }

@@ -51,9 +51,9 @@ Without --network, the folder must contain exactly one chain, of a network that 
 /**
  * Creates the program with all commands. Its method `parseAsync` never ends the process. The method throws
  * `CommanderError` if the command line is wrong. The method also throws `CommanderError` after it has printed the text
- * for `--help` or `--version`. If the command is unknown, or if an option that needs the path of a folder or file
- * contains an empty text, the method throws a `ProtocolError` with the code `USAGE`. The method also throws the errors
- * of the called command.
+ * for `--help` or `--version`. The method throws a `ProtocolError` with the code `USAGE` in two cases: the command is
+ * unknown, or the value of an option for a folder or a file is empty. The method also throws the errors of the called
+ * command.
  */
 export function createProgram(): Command {
   const program = quiet(new Command('bloomery'))

@@ -15,7 +15,7 @@ import { writeStderr } from './output.ts';
 export interface Progress {
   /**
    * @param height height of the last finished block
-   * @param fraction finished part of the work, 0 to 1; undefined when it is unknown
+   * @param fraction finished part of the work, from 0 to 1; undefined when this part is unknown
    */
   show(height: number, fraction: number | undefined): void;
   /** Removes the progress line from a terminal. */
@@ -24,7 +24,7 @@ export interface Progress {
 
 /** Progress of a command whose steps are not blocks. */
 export interface StepProgress {
-  /** @param fraction finished part of the work, or of the step; 0 to 1, undefined when it is unknown */
+  /** @param fraction finished part of the work or of the step, from 0 to 1; undefined when this part is unknown */
   show(step: string, fraction?: number): void;
   /** Removes the progress line from a terminal. */
   end(): void;

@@ -7,7 +7,7 @@ const DIFFERENT_MAX = 3;
 /**
  * Returns the known word that needs the fewest edits (`editDistance`) to become `word`; undefined if every known word
  * needs more edits than the two limits above allow. If several known words need equally few edits, the function returns
- * the first of them.
+ * the first of these words.
  */
 export function similarTo(word: string, known: readonly string[]): string | undefined {
   let nearest: string | undefined;

@@ -2,9 +2,9 @@
  * In stack traces, replaces positions in bundles by positions in source files. The programs are bundled into a few
  * files, and a position in a bundle does not help to find a fault.
  *
- * Node.js can read source maps itself. But Node.js then reads the map of each file that it loads. These reads take a
- * tenth of the start time of a program. The code here reads the map of a bundle only when the `stack` of an error is
- * read and contains a position in that bundle.
+ * Node.js has its own support for source maps. With this support, however, Node.js reads the map of each file that it
+ * loads. These reads take a tenth of the start time of a program. The code in this file reads the map of a bundle only
+ * if code reads the `stack` of an error and this stack contains a position in the bundle.
  */
 
 import { readFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/
 const CONTINUES = 0b100000;
 
 /**
- * After this call, the `stack` of an error names positions in source files, if the bundle has a source map beside it.
+ * After this call, the `stack` of an error names positions in source files. A source map must exist beside the bundle.
  * Errors for which `isReadInConstructor` is true keep the positions in the bundle.
  */
 export function nameSourcesInTraces(): void {
@@ -97,8 +97,8 @@ function readMap(url: string): SourceMap | undefined {
  * mapping of the given line that begins at or before the given column.
  *
  * @param mappings mappings of a source map of version 3: `;` ends a line, and `,` ends a mapping. Each field of a
- *   mapping is a Base64 VLQ number: the difference from the same field of the previous mapping. Each line counts its
- *   columns from 0 again.
+ *   mapping is a Base64 VLQ number: the difference from the same field of the previous mapping. In the first mapping of
+ *   a line, the column field is the difference from 0.
  */
 export function originalPosition(
   mappings: string,

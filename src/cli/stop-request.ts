@@ -16,8 +16,8 @@ const PARENT_CHECK_MS = 500;
 export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const satisfies readonly NodeJS.Signals[];
 
 /**
- * Other signals that end a process by default. These signals are not requests to stop a node. If one of them arrives,
- * the node closes its store and ends with the exit code of a failure, so that a service manager such as systemd
+ * Other signals that end a process by default. These signals are not requests to stop a node. If one of these signals
+ * arrives, the node closes its store and ends with the exit code of a failure. A service manager such as systemd then
  * restarts the node. SIGALRM is not in this list, because the watchdog uses SIGALRM to end a process whose main thread
  * is blocked.
  */
@@ -46,7 +46,7 @@ export interface StopRequest {
  * process ignores SIGINT, SIGQUIT and SIGHUP. A terminal sends these signals to the supervisor and to this process, but
  * the supervisor decides when this process ends.
  *
- * @param onSecond called with the name of such a later signal, before the signal ends the process
+ * @param onSecond function that is called with the name of such a later signal, before this signal ends the process
  */
 export function stopRequest(onSecond: (signal: string) => void): Promise<StopRequest> {
   const supervised = process.send !== undefined || process.env['BLOOMERY_SUPERVISED'] === '1';

@@ -58,7 +58,7 @@ type Values = Readonly<Record<string, unknown>>;
  *
  * @param url URL of the node, with or without `/api`; in a web page, an empty text or a path names the host of the page
  * @throws TypeError if `url` is not such a URL and `options.fetch` is not given. Without this error, `events` would try
- *   for ever to open its stream
+ *   to open its stream again and again without end
  * @throws TypeError if `options.timeoutMs` is not a number of milliseconds
  */
 export function createClient<G extends Generation = 3>(url: string, options: ClientOptions<G> = {}): Client<G> {

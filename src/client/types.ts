@@ -84,10 +84,10 @@ export interface EventOptions<K extends PropertyKey> {
    */
   readonly delegate?: string;
   /**
-   * With `final`, the node sends `blocks/new` only when the block becomes final, `transactions/included` only when the
-   * block of the transaction becomes final, and `rounds/change` only when the last block of the ended round becomes
-   * final. With `final`, the node never sends `blocks/delete` or `transactions/reverted`. In generation 2, no block
-   * becomes final, so with `final` the node sends none of these events. Default: `any`.
+   * With `final`, the node sends three events later: `blocks/new` when the block becomes final, `transactions/included`
+   * when the block of the transaction becomes final, and `rounds/change` when the last block of the ended round becomes
+   * final. The node then never sends `blocks/delete` or `transactions/reverted`. In generation 2, no block becomes
+   * final, so with `final` the node sends none of these events. Default: `any`.
    */
   readonly finality?: 'any' | 'final';
   /**
@@ -175,8 +175,9 @@ export interface Client<G extends Generation> {
   put<P extends PathOf<G, 'PUT'>>(path: P, body: BodyOf<G, 'PUT', P>): Promise<AnswerOf<G, 'PUT', P>>;
   /**
    * Reads all items of a list, page by page. Between the requests for two pages, items can be added to the list or
-   * removed from it. If an item stays in the list from the first request to the last, `items` still yields this item
-   * exactly once. A node with `http.strictDialect` accepts no cursor, and therefore refuses the requests of `items`.
+   * removed from the list. If an item stays in the list from the first request to the last, `items` still yields this
+   * item exactly once. A node with `http.strictDialect` accepts no cursor, and therefore refuses the requests of
+   * `items`.
    *
    * @throws TypeError for the paths `/voters` and `/votes`, and if `offset` or `after` is given
    * @throws ClientError like `get`

@@ -31,7 +31,7 @@ export interface BoundedRead {
  * @throws an error of the system, such as `ENOENT`
  */
 export function readBounded(file: string, { bytesMax, allowPipe = false }: BoundedRead): Buffer {
-  // Without O_NONBLOCK, opening a pipe blocks until another process opens it for writing.
+  // Without O_NONBLOCK, opening a pipe blocks until another process opens the pipe for writing.
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = fstatSync(descriptor);

@@ -3,10 +3,11 @@
 import { readFileSync } from 'node:fs';
 import { packageVersion } from './package.ts';
 
-/** Identity of the build as the node reports it to clients. */
+/** The identity of the build that the node reports to clients. */
 export interface BuildIdentity {
   /**
-   * The letter `v` and the version of the program. If the date and time of the build are known, they follow, in UTC.
+   * The letter `v` and the version of the program. If the date and time of the build are known, the text also contains
+   * this time, in UTC.
    */
   readonly build: string;
   /** Git commit that was built, 40 hexadecimal digits; empty when unknown. */

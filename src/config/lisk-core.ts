@@ -106,7 +106,7 @@ export function networkFilesOf(folder: ForeignFolder, options: ForeignOptions): 
 }
 
 /**
- * Returns the public network that the genesis block belongs to; undefined if it belongs to no public network.
+ * Returns the public network that the genesis block belongs to; undefined if the block belongs to no public network.
  *
  * @throws ProtocolError if the genesis block has the nethash of a public network and another id than that network, or
  *   the id of a public network and another nethash

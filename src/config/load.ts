@@ -308,7 +308,7 @@ function renamed(source: string, before: string, now: string): ProtocolError {
 /**
  * Refuses an environment variable that begins with the prefix of a section, such as `BLOOMERY_HTTP_`, but belongs to no
  * option. The name of this variable is probably misspelt. The function accepts all other variables that begin with
- * `BLOOMERY_`, because they can have other uses.
+ * `BLOOMERY_`, because these variables can have other uses.
  */
 function refuseMisspelt(environment: ConfigSources['environment'], known: ReadonlySet<string>): void {
   const prefixes = Object.keys(OPTIONS).map((section) => `BLOOMERY_${section.toUpperCase()}_`);

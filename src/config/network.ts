@@ -39,8 +39,8 @@ export interface Network {
   readonly httpPort: number;
   readonly seeds: readonly SeedPeer[];
   /**
-   * Content of `forgers.json`; undefined if the folder has no such file, or if `forgersFault` is set. Usually only
-   * devnets have the file.
+   * Content of `forgers.json`; undefined if the folder has no such file, or if `forgersFault` is set. Usually, only the
+   * network folders of devnets contain this file.
    */
   readonly forgers?: Forgers;
   /**
@@ -122,8 +122,8 @@ export function loadNetwork(directory: string): Network {
 
   const genesisFile = join(folder, 'genesis.json');
   // `readJson` does not search the genesis block for repeated keys, because `checkGenesis` verifies the parsed block.
-  // `checkGenesis` compares the hash of the header with the id. From block version 2 on, it also compares the hash of
-  // the transactions with the payload hash.
+  // `checkGenesis` compares the hash of the header with the id. From block version 2 on, `checkGenesis` also compares
+  // the hash of the transactions with the payload hash.
   const genesisJson = readJson(genesisFile, true);
   const genesis = new RecordReader(genesisJson, genesisFile, CODE);
   const nethash = genesis.text('payloadHash', '64 lower-case hexadecimal digits', (text) => isCanonicalHex(text, 32));

@@ -105,7 +105,7 @@ export interface Transaction {
   readonly fee: string;
   readonly amount: string;
   readonly signature: string;
-  /** Signatures of members of a multisignature group. */
+  /** Signatures of the members of the multisignature group, if the transaction has such signatures. */
   readonly signatures?: readonly string[];
   readonly recipientId?: string;
   readonly asset: Readonly<Record<string, unknown>>;

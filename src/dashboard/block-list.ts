@@ -11,7 +11,7 @@ type Link = Pick<Block, 'id' | 'height' | 'previousBlockId'>;
 
 /**
  * Adds the block of an event, and removes each block in the list whose height is the same or higher. A removed block
- * was reverted, or the list got it from an answer that arrived before the event of the removed block. In the second
+ * was reverted, or the list got this block from an answer that arrived before the event of the block. In the second
  * case, the event of the removed block arrives later, and adds this block to the list again.
  */
 export function withApplied<Kept extends Link>(kept: readonly Kept[], block: Kept): readonly Kept[] {

@@ -154,8 +154,8 @@ export function addressOf(text: string): string | undefined {
 }
 
 /**
- * Converts an amount in LSK, as a person types it, to decimal digits in beddows; undefined for any other text. Spaces
- * between thousands are optional.
+ * Converts an amount in LSK that a user typed to decimal digits in beddows. Returns undefined for any other text.
+ * Spaces between thousands are optional.
  */
 export function beddowsOf(text: string): string | undefined {
   const [, whole, rest = ''] = /^(\d{1,12})(?:[.,](\d{1,8}))?$/.exec(text.replace(/[\s\u202f]/g, '')) ?? [];

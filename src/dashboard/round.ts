@@ -33,7 +33,9 @@ export interface Round {
 }
 
 export interface RoundRequest {
-  /** Blocks of the round, newest first, then the block before the round if it is known. Older blocks can follow. */
+  /**
+   * Blocks of the round, newest first, then the block before the round if that block is known. Older blocks can follow.
+   */
   readonly blocks: readonly Block[];
   /** All forgers of the present round in any order. */
   readonly forgers: readonly Forger[];

@@ -64,7 +64,7 @@ export type NodeState = 'no answer' | 'catching up' | 'behind' | 'low consensus'
  * Returns the state of one of the nodes that the dashboard shows side by side.
  *
  * @param status undefined while the node does not answer
- * @param percent recent percentage of the node's peers that have its tip, as `smoothedPercent` returns it
+ * @param percent recent percentage of the node's peers that have the node's tip, from `smoothedPercent`
  * @param highest greatest height of the shown nodes
  */
 export function nodeStateOf(

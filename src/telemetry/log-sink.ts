@@ -25,8 +25,8 @@ export interface Rotation {
    */
   readonly bytesMax: number;
   /**
-   * Number of renamed files that the sink keeps. The number must be 1 or more. The latest renamed file is `<file>.1`,
-   * the one before it is `<file>.2`, and so on.
+   * Number of renamed files that the sink keeps. The number must be 1 or more. The newest renamed file is `<file>.1`,
+   * the second newest renamed file is `<file>.2`, and so on.
    */
   readonly filesKept: number;
 }

@@ -101,8 +101,8 @@ export class MetricsRegistry {
 
   /**
    * Registers the function `set`, which records the current values of some metrics. Each call of the method `text`
-   * first calls `set`, and then reads the metrics. Use `beforeReading` for metrics that are measured only when somebody
-   * reads them, such as sizes.
+   * first calls `set`, and then reads the metrics. Use `beforeReading` for values that are measured only when the
+   * metrics are read, such as sizes.
    *
    * @returns a function that removes `set`; until the caller calls this returned function, all objects that `set` uses
    *   stay in memory

@@ -136,7 +136,7 @@ function learn(secret: unknown, secrets: Set<string>, seen = new Set<object>()):
     try {
       learn((items as Record<string, unknown>)[key], secrets, seen);
     } catch {
-      // If a getter throws, it returns no text, so there is nothing to add to `secrets`.
+      // If a getter throws, the getter returns no text, so there is nothing to add to `secrets`.
     }
   }
 }

@@ -59,8 +59,8 @@ interface Kept extends TimeState {
  */
 const FIRST_PORT = 5000;
 /**
- * The number of snapshots is limited because each snapshot needs memory: it contains copies of the chain, the pool and
- * the signing journal of every node.
+ * Maximum number of snapshots. A limit is necessary because each snapshot needs memory for copies of the chain, the
+ * pool and the signing journal of every node.
  */
 const SNAPSHOTS_MAX = 100;
 const PEERS_MS_MAX = 5000;
@@ -70,7 +70,7 @@ const HEAL_POLL_MS = 20;
 /**
  * While the tips of the nodes differ, `heal` polls the tips. At the first poll, and at every 25th poll after the first,
  * `heal` mines a slot. Between two mined slots, the nodes can fetch a better chain. When two chains are equally good,
- * the block of a mined slot decides between them.
+ * the block of a mined slot decides between the two chains.
  */
 const HEAL_POLLS_PER_SLOT = 25;
 

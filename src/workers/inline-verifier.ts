@@ -9,7 +9,7 @@ import type { SignatureCheck } from '../protocol/types.ts';
 import { SignatureCache, checkKey } from './signature-cache.ts';
 
 /**
- * Creates a verifier that makes all checks on the calling thread and remembers their results.
+ * Creates a verifier that makes all checks on the calling thread and stores the results of the checks in a cache.
  *
  * @param cacheEntriesMax maximum number of results that the cache stores by content (public key, signature and
  *   message); the cache drops results that were not used recently (see `LruMap`)

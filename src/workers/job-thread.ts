@@ -29,7 +29,7 @@ export class JobThread {
   #weightWaiting = 0;
   #nextId = 0;
   #alive = true;
-  /** Callbacks that run when the thread has no unanswered job left; `close` adds them. */
+  /** Callbacks that run when the thread has no unanswered job left. The method `close` adds these callbacks. */
   readonly #onIdle: (() => void)[] = [];
 
   /**

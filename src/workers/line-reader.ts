@@ -18,7 +18,7 @@ export interface LineReaderOptions {
    */
   readonly threads: number;
   readonly rules: Rules;
-  /** Blocks up to this height are not validated, because the node's chain already contains them. */
+  /** Blocks up to this height are not validated, because the node's chain already contains these blocks. */
   readonly knownHeight: number;
 }
 

@@ -16,7 +16,7 @@ const NONE = new Uint8Array(0);
  * no valid block. The result does not contain the reason for the refusal. To get the reason, the caller reads the
  * refused line again.
  *
- * @param knownHeight blocks up to this height are not validated, because the node's chain already has them
+ * @param knownHeight blocks up to this height are not validated, because the node's chain already has these blocks
  * @returns for each line, the length of its packed block, then the packed block. For a refused line, the length is 0.
  *   For the line of block 1, the length is also 0, because the caller compares this line with the genesis block
  */

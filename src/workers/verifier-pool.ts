@@ -46,8 +46,8 @@ export interface VerifierPoolOptions {
 const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60, noble: 4 };
 
 /**
- * Maximum number of checks in one job. Jobs are so small that all threads finish a batch at about the same time, and so
- * large that posting them costs little.
+ * Maximum number of checks in one job. Jobs are so small that all threads finish a batch at about the same time. Jobs
+ * are so large that posting a job costs little in comparison with its checks.
  */
 const JOB_CHECKS_MAX = 128;
 

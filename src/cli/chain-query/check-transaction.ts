@@ -1,6 +1,6 @@
 /**
  * Checks a signed transaction against the accounts of a chain, without sending the transaction. The check covers the
- * signatures, the balance and the timestamp. It also finds out whether a block or the pool already contains the
+ * signatures, the balance and the timestamp. The check also finds out whether a block or the pool already contains the
  * transaction. In generation 2, the check also covers the id and the fee that the transaction states. In generation 3,
  * nodes compute the id and the fee, and ignore stated values.
  */

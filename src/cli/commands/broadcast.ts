@@ -1,4 +1,7 @@
-/** `bloomery broadcast`: sends signed transactions, and signatures of members of multisignature groups, from a file. */
+/**
+ * `bloomery broadcast`: sends signed transactions, and members' signatures for multisignature transactions, from a
+ * file.
+ */
 
 import { defaultEd25519 } from '../../crypto/ed25519.ts';
 import { isCanonicalHex } from '../../primitives/bytes.ts';

@@ -23,7 +23,7 @@ import { EXIT, usageError } from '../error-lines.ts';
 import { STOP_SIGNALS } from '../stop-request.ts';
 
 /**
- * Runs a scenario. If a step fails, the function does not throw. It reports the step, and sets the exit code to 1.
+ * Runs a scenario. If a step fails, the function does not throw, but reports the step and sets the exit code to 1.
  *
  * @throws ProtocolError for wrong flags, an unreadable or invalid scenario, ports in use, or a failure of the devnet
  */

@@ -72,7 +72,7 @@ function endingText(ended: number, count: number): string {
 
 /**
  * Prints the record after the end of signing. If the output fails, the node still does not sign any more: the program
- * that reads the output has possibly received enough of the record to import it.
+ * that reads the output has possibly received enough of the record to import the record.
  *
  * @throws ProtocolError as described at `forgingExport`
  */

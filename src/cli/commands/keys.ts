@@ -1,6 +1,6 @@
 /**
- * `bloomery keys create`, `keys encrypt` and `keys show`: make a new passphrase, encrypt a passphrase, and show the
- * public key and the address of a passphrase or of a public key.
+ * `bloomery keys create` makes a new passphrase. `keys encrypt` encrypts a passphrase. `keys show` shows the public key
+ * and the address that belong to a passphrase, or the address that belongs to a public key.
  */
 
 import { entropyToMnemonic } from '@scure/bip39';

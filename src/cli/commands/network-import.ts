@@ -17,8 +17,8 @@ const NETWORK_FILE = 'network.json';
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * @throws ProtocolError for an invalid name, for the name of a packaged network without `--out`, for files that cannot
- *   be read or do not belong together, and for a folder that must not be replaced
+ * @throws ProtocolError in four cases: the name is invalid, the name is the name of a packaged network and `--out` is
+ *   not given, the input files cannot be read or do not belong together, or the folder must not be replaced
  */
 export function networkImport(flags: NetworkImportFlags): void {
   const { name, protocolVersion } = flags;

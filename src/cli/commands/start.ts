@@ -1,6 +1,6 @@
 /**
- * `bloomery start`: runs a node. Any of these events ends the node: a signal, the end of a supervisor that started
- * the process (see `stopRequest`), damage of the store, an uncaught error, or a stop by the watchdog.
+ * `bloomery start`: runs a node. Five events can end the node: a signal, the end of the supervisor that started the
+ * process (see `stopRequest`), damage of the store, an uncaught error, and a stop by the watchdog.
  */
 
 import { join } from 'node:path';
@@ -127,7 +127,7 @@ function flagValues(flags: StartFlags): ReadonlyMap<string, unknown> {
  * of each configured delegate. No part of the node is open yet, so an error needs no clean-up.
  *
  * @throws ProtocolError `FORGING_PASSPHRASE_INVALID` with the first delegate whose passphrase cannot be decrypted with
- *   the password, or belongs to a public key other than the configured one
+ *   the password, or belongs to a public key other than the configured public key
  */
 async function checkForgingKeys({ enabled, force, delegates, defaultPassword }: Config['forging']): Promise<void> {
   if (!enabled || !force) return;

@@ -18,8 +18,8 @@ export interface MissedSlot {
   readonly delegate: string | undefined;
   /**
    * Present only if two conditions hold: the node's chain ends before the slot, and it is possible that a new round
-   * began between the tip and the slot. In this case, `delegate` can be wrong, because it comes from the forging order
-   * for the next block after the tip. The height of this block is `orderOfHeight`.
+   * began between the tip and the slot. In this case, `delegate` can be wrong, because `delegate` comes from the
+   * forging order for the next block after the tip. The height of this block is `orderOfHeight`.
    */
   readonly orderOfHeight?: number;
   /** True when the delegate is configured on the queried node. */
@@ -77,8 +77,8 @@ interface Header {
 }
 
 /**
- * @throws ProtocolError `USAGE` for a height below 2, for a height with no missed slot directly before its block, for a
- *   slot with a block, and for a slot that is not over; errors of `nodeAsker` and `NodeAsker.ask`
+ * @throws ProtocolError `USAGE` in four cases: the height is below 2, no slot was missed directly before the block at
+ *   the height, the slot has a block, or the slot is not over; errors of `nodeAsker` and `NodeAsker.ask`
  */
 export async function whyMissed(place: number, flags: WhyMissedFlags): Promise<void> {
   const slots = await missedSlots(place, nodeAsker(flags.node, { isOwnKind: true }));
@@ -101,8 +101,8 @@ function whoseText({ delegate, isOwn, orderOfHeight }: MissedSlot): string {
 /**
  * Returns missed slots with their reasons. If `place` is at most the height of the tip, the result contains the missed
  * slots directly before the block at the height `place`. The result contains at most as many slots as a round has. If
- * more slots were missed directly before this block, the result contains only the newest of them. If `place` is above
- * the height of the tip, the result contains only the slot with the number `place`.
+ * more slots were missed directly before this block, the result contains only the newest of these slots. If `place` is
+ * above the height of the tip, the result contains only the slot with the number `place`.
  *
  * @throws ProtocolError in the same cases as `whyMissed`
  */
@@ -185,9 +185,9 @@ interface Gap {
 
 /**
  * Returns the reason why the slot has no block. If the node has recorded facts about the slot itself, the reason
- * consists of these facts. If there are no such facts, the reason follows from what the node knows about the forger of
- * the slot, about the state of the node in the slot, and about the chain of the node. The function ignores all other
- * events near the time of the slot, because they are perhaps unrelated to the slot.
+ * consists of these facts. If there are no such facts, the function derives the reason from the forger of the slot,
+ * from the state of the node in the slot, and from the chain of the node. The function ignores all other events near
+ * the time of the slot, because these events are perhaps unrelated to the slot.
  */
 function reasonOf(gap: Gap): string {
   const { slot, startMs, forger, isOwn, tipHeight, report } = gap;

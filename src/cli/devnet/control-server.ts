@@ -1,10 +1,11 @@
 /**
  * The HTTP server on the control port of a devnet's supervisor, which is the process of `bloomery devnet`. The commands
  * that control a running devnet use this port. The server listens only on the loopback address. The server accepts a
- * request under three conditions: the request has the bearer token from `control.json` in the devnet's folder, its
- * `Host` header is `127.0.0.1` or `localhost` with this port, and there is no `Origin` header. The last two conditions
- * exclude the POST requests of web pages in a browser on this machine. A cross-origin POST request has an `Origin`
- * header. After DNS rebinding, the `Host` header names the host of the page.
+ * request under three conditions. First, the request has the bearer token from `control.json` in the devnet's folder.
+ * Second, the `Host` header of the request is `127.0.0.1` or `localhost` with this port. Third, the request has no
+ * `Origin` header. The second and the third condition exclude the POST requests of web pages in a browser on this
+ * machine. A cross-origin POST request has an `Origin` header. After DNS rebinding, the `Host` header names the host of
+ * the page.
  */
 
 import { timingSafeEqual } from 'node:crypto';

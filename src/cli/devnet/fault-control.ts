@@ -94,7 +94,7 @@ export class FaultControl {
     return this.#faults.partOf(index ?? -1);
   }
 
-  /** Returns the faults of a node, in the form in which the agent of the node (`node-agent.ts`) gets them. */
+  /** Returns the faults of a node, in the form that the agent of the node (`node-agent.ts`) receives. */
   of(index: number): NodeFaults {
     return this.#faults.of(
       index,

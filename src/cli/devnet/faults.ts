@@ -10,7 +10,7 @@ export interface LinkFaults {
   readonly loss: number;
 }
 
-/** Faults of one node, in the form in which the node gets them. */
+/** Faults of one node, in the form that the node receives. */
 export interface NodeFaults {
   /**
    * Links of the node that have a fault. The P2P port identifies the node at the other end, because all nodes have the
@@ -26,7 +26,7 @@ export interface NodeFaults {
 
 export const NO_FAULTS: NodeFaults = { links: [], skewMs: 0 };
 
-/** Active faults, in the form in which the user sees them. */
+/** Active faults, in the form that the user sees. */
 export interface ActiveFaults {
   /** For each part of the network, the numbers of its nodes; empty while the network is not partitioned. */
   readonly parts: readonly (readonly number[])[];

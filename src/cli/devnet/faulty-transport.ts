@@ -61,7 +61,7 @@ interface Line {
   readonly asked: Set<PendingRequest>;
   /**
    * Last information that the peer sent about itself. If a fault dropped this information, the engine of this node has
-   * not received it.
+   * not received the information.
    */
   latest: PeerInfo | undefined;
   /**

@@ -53,8 +53,8 @@ export function devnetDirectory({ dataDir }: { readonly dataDir?: string }, netw
 
 /**
  * Returns the network, with the path of the network folder that the devnet uses. Usually, this is the network's own
- * folder. The devnet uses a copy in the folder of the devnet if its block time differs from the block time of the
- * network, or if the network's own folder is temporary. `writeDevnetFolder` makes this copy.
+ * folder. In two cases, the devnet uses a copy in its devnet folder instead: the block time of the devnet differs from
+ * the block time of the network, or the network's own folder is temporary. `writeDevnetFolder` makes this copy.
  */
 export function placedNetwork(
   { network, isTemporary }: Pick<ChosenNetwork, 'network' | 'isTemporary'>,

@@ -64,13 +64,13 @@ export interface AgentState {
   /** Number of connected peers. */
   readonly peers: number;
   /**
-   * Number of transactions in the pool. Transactions that still lack signatures of members of a multisignature group
-   * do not count.
+   * Number of transactions in the pool. A transaction does not count as long as it lacks signatures of group members
+   * (members of its multisignature group).
    */
   readonly poolSize: number;
   /** The block that the node forged; only in the answer to `forge`, and only if the node forged a block. */
   readonly forged?: JsonObject;
-  /** The account, if it exists; only in the answer to `account`. */
+  /** The requested account; only in the answer to `account`, and only if the account exists. */
   readonly account?: AgentAccount;
   /** True when a block of the chain has the transaction; only in the answer to `confirmed`. */
   readonly isConfirmed?: boolean;
@@ -115,8 +115,8 @@ export type AgentEvent =
   /** The node has started. */
   | { readonly event: 'ready'; readonly state: AgentState }
   /**
-   * A transaction in the pool has passed verification. If signatures of members of a multisignature group are still
-   * missing at this time, the node sends the event again when the transaction has enough signatures.
+   * A transaction in the pool has passed verification. If signatures of group members are missing at this time, the
+   * node sends the event a second time when the transaction has enough signatures.
    */
   | { readonly event: 'transaction'; readonly id: string; readonly transaction: JsonObject }
   /**

@@ -30,9 +30,9 @@ export class FirstRound {
     if (height < this.#activeDelegates) return undefined;
     this.#forgers ??= blocks === 0 ? [] : await client.firstForgers(blocks);
     const forged = new Set(this.#forgers);
-    // If several delegates have no block in the first round, one of them had no slot and the others missed their slots.
-    // The function cannot tell these delegates apart, so it returns the first of these delegates in the list
-    // `delegates`.
+    // If several delegates have no block in the first round, one of these delegates had no slot, and each of the other
+    // delegates missed a slot. The function cannot tell these delegates apart, so it returns the first of these
+    // delegates in the list `delegates`.
     return delegates.find(({ publicKey, missed }) => missed > 0 && !forged.has(publicKey))?.publicKey;
   }
 }

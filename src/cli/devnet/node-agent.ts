@@ -246,8 +246,8 @@ export class NodeAgent implements NodeControl {
     const { id, signatures } = chain.rules.codec.transactionFromJson(json);
     const before = pool.get(id);
     // The pool possibly contains an old copy of the transaction. The new copy replaces the old copy only if two
-    // conditions hold: the old copy lacks signatures of members of a multisignature account, and the new copy has more
-    // signatures.
+    // conditions hold: the old copy lacks signatures of group members, and the new copy has more signatures than the
+    // old copy.
     if (before !== undefined && !(pool.lacksSignatures(id) && signatures.length > before.signatures.length)) return;
     pool.take([id]);
     const result = pool.submit(json);

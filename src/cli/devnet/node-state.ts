@@ -25,7 +25,7 @@ function filesOf(dataDirectory: string): readonly (readonly [name: string, file:
     [DATA_FILE, join(chainDirectory({ dataDirectory }), DATA_FILE)],
     [JOURNAL_FILE, journalFileOf(dataDirectory)],
     // Without this entry, a node would keep its transaction journal when the user reverts the devnet to a snapshot.
-    // From this journal, the node would restore transactions that it accepted after the snapshot was made.
+    // From this journal, the node would then restore transactions that arrived after the snapshot was made.
     [TRANSACTIONS_FILE, transactionJournalOf(dataDirectory)],
   ];
 }
@@ -41,7 +41,7 @@ export function copyState(dataDirectory: string, directory: string): void {
   }
 }
 
-/** Writes the transactions of all queues of the pool, in an order in which they can be submitted again. */
+/** Writes the transactions of all queues of the pool, in an order in which the pool accepts the transactions again. */
 export function writePool(directory: string, pool: Pick<TransactionPool, 'entries'>, codec: Codec): void {
   const entries = [...POOL_STATES].reverse().flatMap((state) => pool.entries(state));
   const json = entries.map(({ transaction }) => codec.transactionToJson(transaction));

@@ -21,9 +21,9 @@ const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z?)?$/;
 const LATEST_MS = Date.UTC(2150, 0, 1);
 
 /**
- * Returns the Unix time in milliseconds that a text describes. The text is a duration that is added to `nowMs` (for
- * example `90s`, `15m`, `1h`, `2d`, `3w` or `1y`; a year has 365 days), or a date in UTC (for example `2027-01-01` or
- * `2027-01-01T12:00:00Z`).
+ * Returns the Unix time in milliseconds that a text describes. The text is a duration or a date in UTC. The function
+ * adds a duration to `nowMs`. Examples of durations are `90s`, `15m`, `1h`, `2d`, `3w` and `1y` (a year has 365 days).
+ * Examples of dates are `2027-01-01` and `2027-01-01T12:00:00Z`.
  *
  * The function also accepts a date before `nowMs`.
  *

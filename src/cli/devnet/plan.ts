@@ -109,8 +109,8 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
 
 /**
  * Forging options for nodes of a forked devnet. The agent of such a node enables forging. The nodes store no watermarks
- * (copies of the newest signed headers outside the data folder), because a node of the original network on this machine
- * possibly has watermarks for the same delegates already.
+ * (copies of the newest signed headers outside the data folder). Otherwise, the devnet could change the watermarks of a
+ * node that runs on this machine for the original network, because the delegates are the same.
  */
 const FORK_FORGING = { riskDoubleForging: true, watermarkFolder: 'none' };
 

@@ -37,7 +37,7 @@ import { Timekeeper } from './timekeeper.ts';
 export interface SessionOptions {
   /**
    * Folder of the devnet. Before the call of `runSession`, the caller must lock the folder and write the files of the
-   * devnet to it.
+   * devnet to the folder.
    */
   readonly directory: string;
   readonly network: Network;
@@ -79,8 +79,9 @@ type AskedOperation = Extract<AgentEvent, { readonly event: 'operation' }>;
 const TOKEN_BYTES = 32;
 
 /**
- * Runs a devnet and its control port until the devnet ends. This function returns and throws like `runDevnet`. It also
- * throws a system error if the program cannot open the control port or write the control file.
+ * Runs a devnet and its control port until the devnet ends. This function has the same results and errors as
+ * `runDevnet`. In addition, the function throws a system error if the program cannot open the control port or cannot
+ * write the control file.
  */
 export async function runSession(options: SessionOptions): Promise<DevnetResult | undefined> {
   const { directory, network, screen, stop } = options;
@@ -142,9 +143,9 @@ class Session {
       clock: systemClock,
       mode: options.mode,
       intervalMs: options.intervalMs,
-      // If an earlier run saved a clock setting, the nodes start with this setting. A node needs the chain time already
-      // before `Timekeeper.begin` is called: the node restores transactions to its pool, and judges the age of these
-      // transactions.
+      // If an earlier run saved a clock setting, the nodes start with this setting. A node needs the chain time even
+      // before `Timekeeper.begin` is called: at its start, the node restores transactions to its pool, and judges the
+      // age of these transactions.
       earlier: readClock(options.directory),
       links: () =>
         this.#nodes.flatMap(({ process, stateName }) =>

@@ -18,8 +18,8 @@ export interface SlotMinerOptions {
 
 export interface Mined {
   /**
-   * The state of the node that forged the last block, as the node reported the state directly after it forged this
-   * block. If no node forged, this member is the state of the node with the highest tip, as it was before the mining.
+   * The state that the forger of the last block reported directly after it had forged this block. If no node forged,
+   * this member is the state that the node with the highest tip reported before the mining.
    */
   readonly state: AgentState;
   readonly emptySlots: number;

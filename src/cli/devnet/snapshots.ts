@@ -29,7 +29,7 @@ export interface SnapshotParts {
   readonly nodes: () => readonly SupervisedNode[];
 }
 
-/** Facts about a snapshot, as users see them. */
+/** Facts about a snapshot that users see. */
 export interface SnapshotFacts {
   readonly name: string;
   /** Greatest height among the running nodes when the snapshot was made. */
@@ -173,10 +173,10 @@ export class Snapshots {
 
   /**
    * Returns all nodes, if the caller can now copy or replace the files of each node. Each node must be in one of two
-   * states: its process answers, or its process has ended and the supervisor does not restart it.
+   * states: its process answers, or its process has ended and the supervisor does not restart the process.
    *
    * @throws ProtocolError `DEVNET_NODE_PAUSED` for a node that is paused, does not answer, or waits for its restart,
-   *   because the present or the next process of this node can write to the files
+   *   because the present process or the next process of this node can write to the files
    */
   #stoppedNodes(): readonly SupervisedNode[] {
     const nodes = this.#parts.nodes();

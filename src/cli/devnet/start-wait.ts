@@ -1,5 +1,5 @@
 /**
- * Delays operations while a devnet starts: operations that need its clock or its blocks wait until the devnet has
+ * Delays operations while a devnet starts: operations that need the devnet's clock or blocks wait until the devnet has
  * begun.
  */
 
@@ -10,7 +10,7 @@ import type { ControlOperation } from './control-server.ts';
 export interface DevnetStart {
   /**
    * True when the devnet has begun: all nodes have been ready, and `Timekeeper.begin` has set the devnet's clock
-   * forward if it was behind the newest block.
+   * forward if the clock was behind the newest block.
    */
   readonly hasBegun: () => boolean;
   /** Returns the numbers of the nodes that have not been ready yet. */

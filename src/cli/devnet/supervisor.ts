@@ -87,11 +87,11 @@ export function processParts(
 }
 
 /**
- * Runs the nodes until `stop` is aborted (the result is then undefined), or until all nodes have the same block at
- * `untilHeight`. Without `untilHeight`, all nodes must answer in the same check within `STARTUP_MS`; otherwise the run
- * fails. After this check, the run continues even if a node does not answer. If a process ends, the option `restart`
- * decides what the supervisor does. With `untilHeight`, the whole run has a deadline (`deadlineMs`), and fails when a
- * node ends. When this function returns or throws, no process of a node is left.
+ * Runs the nodes until `stop` is aborted, or until all nodes have the same block at `untilHeight`. After an abort of
+ * `stop`, the result is undefined. Without `untilHeight`, all nodes must answer in the same check within `STARTUP_MS`;
+ * otherwise the run fails. After this check, the run continues even if a node does not answer. If a process ends, the
+ * option `restart` decides what the supervisor does. With `untilHeight`, the whole run has a deadline (`deadlineMs`),
+ * and fails when a node ends. When this function returns or throws, no process of a node is left.
  *
  * @throws ProtocolError `DEVNET_NODE_ENDED` when a node ends during the start or in a run with `untilHeight`, or when
  *   all nodes are `dead` (`SupervisedNode.stateName`); `DEVNET_TOO_LATE` after `STARTUP_MS` or at the deadline, with

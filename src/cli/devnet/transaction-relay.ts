@@ -9,9 +9,9 @@ import type { AgentLink } from './messages.ts';
 import type { NodeLinks } from './node-links.ts';
 
 /**
- * Maximum number of known transactions. The relay remembers their keys (`knownAs`), so that it does not send a
- * transaction again when a further node accepts it. The maximum is several times the size of a pool with default
- * options.
+ * Maximum number of known transactions. The relay remembers the keys of these transactions (`knownAs`). If a further
+ * node accepts a known transaction, the relay therefore does not send this transaction again. The maximum is several
+ * times the size of a pool with default options.
  */
 const KNOWN_TRANSACTIONS_MAX = 20_000;
 
@@ -63,7 +63,10 @@ export class TransactionRelay {
     return this.#kept.length > 0;
   }
 
-  /** Keeps transactions for the next call of `take`, because no running node could include them in a block. */
+  /**
+   * Keeps transactions that no running node could include in a block. The next call of `take` returns these
+   * transactions.
+   */
   keep(arrived: readonly Arrived[]): void {
     this.#kept = [...this.#kept, ...arrived].slice(-KNOWN_TRANSACTIONS_MAX);
   }

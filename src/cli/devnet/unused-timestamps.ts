@@ -1,8 +1,8 @@
 /**
  * Chooses the timestamps of transactions on a devnet, so that two transactions with the same content have different
  * ids. A timestamp is a whole second, and transactions with equal content and equal timestamps have the same id. If
- * `next` has already returned the present second for equal content, it returns an earlier second, because nodes refuse
- * timestamps in future slots.
+ * `next` has already returned the present second for equal content, `next` returns an earlier second. A later second is
+ * not possible, because nodes refuse timestamps in future slots.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';

@@ -1,6 +1,6 @@
 /**
- * All faults that `bloomery doctor` can report, each with its cause and remedy. docs/troubleshooting.md has the same
- * table.
+ * All faults that `bloomery doctor` can report, each with its cause and remedy. docs/troubleshooting.md has a table of
+ * the same faults.
  */
 
 export interface Fault {

@@ -22,8 +22,8 @@ const RECENT_ROUNDS = 3;
 const TIMES_MIN_PER_DELEGATE = 2;
 /**
  * Codes of diagnostics about two kinds of slots: slots that passed while the node was busy or asleep, and slots that
- * the clock skipped when it was set forward. The doctor does not count these slots as missed, because it reports the
- * causes as other faults (`MACHINE_TOO_SLOW`, `CLOCK_SET`).
+ * the clock skipped when it was set forward. The doctor does not count these slots as missed, because the doctor
+ * reports the causes as other faults (`MACHINE_TOO_SLOW`, `CLOCK_SET`).
  */
 const UNSEEN: ReadonlySet<string> = new Set(['FORGING_SLOT_SLEPT', 'FORGING_SLOT_SKIPPED']);
 /**

@@ -52,9 +52,9 @@ export interface NodeAnswers {
 const SAMPLES = 3;
 /**
  * Maximum number of reads of the status. After the first `SAMPLES` reads, the doctor continues to read as long as each
- * answer shows a low `consensus`, a lag, or both (`isOddForNow`). A low `consensus` or a lag is a fault only if it
- * lasts. For example, `consensus` (the percentage of peers with the tip of the node) is low while peers have not
- * announced a new block yet.
+ * answer shows a low `consensus`, a lag, or both (`isOddForNow`). A low `consensus` or a lag is a fault only if the
+ * condition lasts. For example, `consensus` (the percentage of peers with the tip of the node) is low while peers have
+ * not announced a new block yet.
  */
 const SAMPLES_MAX = 9;
 const SAMPLE_AGAIN_MS = 700;
@@ -83,7 +83,7 @@ export async function readAnswers(request: NodeRequest): Promise<NodeAnswers> {
     samples.push(await ask<StatusSample>('node/status'));
   }
   // The doctor requests the diagnostics only after the node has answered the requests above. The diagnostics therefore
-  // include failures that happened during those requests.
+  // include failures that happened during the earlier requests.
   const diagnostics = await ask<DiagnosticState[]>('node/diagnostics?limit=500');
   const [tip] = blocks;
   const [earlier] = tip === undefined ? [] : await ask<BlockState[]>(`blocks?height=${earlierHeight(tip.height)}`);
@@ -106,7 +106,8 @@ async function isMiningOnRequest(ask: NodeAsker['ask']): Promise<boolean> {
     const { mode, clock } = await ask<{ readonly mode?: unknown; readonly clock?: unknown }>('devnet');
     return mode === 'instant' || mode === 'on-demand' || clock === 'frozen';
   } catch (error) {
-    // The supervisor of the devnet gives this answer. The supervisor can be silent although the node answers.
+    // The answer for the path `devnet` comes from the supervisor of the devnet. The supervisor can be silent although
+    // the node answers other requests.
     if (error instanceof ProtocolError) return false;
     throw error;
   }

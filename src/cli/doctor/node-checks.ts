@@ -19,7 +19,7 @@ export interface NodeReport {
    * True if the time limit passed without an answer. In this case, it is possible that a program runs at the address.
    */
   readonly isLate?: boolean;
-  /** Nethash of the node's network, if the node reported it. */
+  /** Nethash of the node's network; absent if the node did not report the nethash. */
   readonly nethash?: string;
   readonly findings: readonly Finding[];
 }
@@ -45,8 +45,8 @@ const WITHOUT_NEW_BLOCKS: readonly FaultCode[] = [
   'NETWORK_STANDS_STILL',
 ];
 /**
- * For each fault, the other faults that this fault can cause. If the doctor reports a fault, it omits the faults in the
- * list of this fault, because they would distract from the cause.
+ * For each fault, the other faults that this fault can cause. If the doctor reports a fault, the doctor omits the
+ * faults that this fault can cause, because these consequences would distract from the cause.
  */
 const CONSEQUENCES: Partial<Record<FaultCode, readonly FaultCode[]>> = {
   // A node whose clock is behind refuses new blocks as future blocks.
@@ -145,7 +145,7 @@ function judgeChain({
   const isBehind = samples.every((each) => each.networkHeight - each.height > LAG_BLOCKS_MAX);
   if (isBehind && samples.every(({ syncing }) => !syncing))
     findings.push(finding('NODE_LAGS', `height ${height}, most peers have ${networkHeight}`));
-  // A lone node (`isAlone`) needs no peers. If no delegate forges on a lone node, the node only serves its existing
+  // A lone node (`isAlone`) needs no peers. If no delegate forges on a lone node, the node serves only its existing
   // chain, so an old tip is no fault.
   const isArchive = state.isAlone === true && !forging.some((delegate) => delegate.forging);
   const ageS = staleTipS(blocks, state, blockTimeS);
@@ -235,8 +235,8 @@ function judgeElsewhere({ forging }: NodeAnswers): readonly Finding[] {
 function judgeActive({ forging, active, constants }: NodeAnswers): readonly Finding[] {
   if (forging.length === 0) return [];
   const on = forging.filter((delegate) => delegate.forging);
-  // On a network with published passphrases, each node has all delegates in its configuration, and forges for none by
-  // default. This is no fault.
+  // On a network with published passphrases, each node has all delegates in its configuration, but by default forges
+  // for no delegate. This default is no fault.
   if (on.length === 0 && forging.length >= activeDelegatesOf(constants)) return [];
   if (on.length === 0) return [finding('FORGING_OFF', `${forging.length} configured, 0 on`)];
   const idle = on.filter(({ publicKey }) => !active.has(publicKey));

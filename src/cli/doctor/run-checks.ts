@@ -13,7 +13,7 @@ export interface DoctorRequest extends Omit<NodeRequest, 'url'>, Omit<DiskReques
 
 const UNCHECKED = finding('NODE_UNCHECKED', 'no --node was given, and the configuration gives no address');
 
-/** All findings that the doctor reports, errors first; empty for a healthy node. */
+/** Returns all findings that the doctor reports, errors first; empty for a healthy node. */
 export async function runChecks(request: DoctorRequest): Promise<readonly Finding[]> {
   const { url } = request;
   const node = url === undefined ? undefined : await checkNode({ ...request, url });

@@ -28,9 +28,9 @@ const COMPARED_BLOCKS = 101;
  */
 const CHANCE = 1e-4;
 /**
- * Lower bound of the limit for empty slots. The lower bound applies to networks where slots hardly ever stay empty.
- * Fewer empty slots prove nothing: it is possible that the next forger is late, or that two neighbouring forgers are
- * absent.
+ * Lower bound of the limit for empty slots. The lower bound applies to networks where slots hardly ever stay empty. A
+ * smaller number of empty slots proves nothing: it is possible that the next forger is late, or that two neighbouring
+ * forgers are absent.
  */
 const UNUSED_SLOTS_MIN = 3;
 /** Upper bound of the limit for empty slots. The upper bound applies to networks where slots often stay empty. */
@@ -41,8 +41,8 @@ const FIRST_FORGED_HEIGHT = 2;
 /**
  * Returns the age of the tip if the tip is stale.
  *
- * @param now last status of the node; if its height differs from the height of `tip`, the chain has changed since the
- *   doctor read `tip`, so the tip is not stale
+ * @param now last status of the node. If the height in this status differs from the height of `tip`, the chain has
+ *   changed since the doctor read `tip`. In this case, the tip is not stale
  * @returns age in whole seconds; undefined if the tip is not stale
  */
 export function staleTipS(

@@ -49,8 +49,8 @@ function fileExists(file: string): ProtocolError {
 
 /**
  * Writes all files. Writes each file under a temporary name first, so that a full disk or a killed process never leaves
- * an incomplete file under a final name. After an error, removes all files that it has written. If the process is
- * killed, the files that it has written remain, under their temporary or final names.
+ * an incomplete file under a final name. After an error, the function removes all files that it has written. If the
+ * process is killed, the files that it has written remain, under their temporary or final names.
  *
  * @param write writes a text into an open file
  * @returns the paths of the written files
@@ -72,7 +72,8 @@ export function writeFiles(plan: InitPlan, write: WriteText = writeFileSync): re
     for (const { draft, path } of files) {
       publish(draft, path);
       written.push(path);
-      // This call checks the written configuration: it loads the file like a node, but without environment variables.
+      // This call checks the written configuration: `loadConfig` reads the file in the same way as for a node, but
+      // without environment variables.
       if (path === plan.configFile) loadConfig({ network: plan.network, file: path, environment: {} });
     }
   } catch (error) {

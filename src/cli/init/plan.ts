@@ -21,7 +21,8 @@ export interface InitPlan {
   /** `BLOOMERY_HOME` of the node: the folder in which the node looks for networks. */
   readonly home: string;
   /**
-   * Folder for data, as an absolute path (like all paths in a plan). The node stores its data in `<folder>/<network>`.
+   * Absolute path of the folder for data. (All paths in a plan are absolute.) The node stores its data in
+   * `<folder>/<network>`.
    */
   readonly dataDirectory: string;
   readonly configFile: string;

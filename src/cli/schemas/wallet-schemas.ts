@@ -8,8 +8,8 @@ import { ADDRESS, COUNT, FLAG, ID, objectOf, PUBLIC_KEY, SIGNATURE, TEXT } from 
 
 const ACCEPTED = objectOf({ id: ID, height: COUNT }, ['height']);
 /**
- * A signed transaction, as `--offline` prints it. Members that this schema does not name depend on the generation of
- * the network and on the type of the transaction.
+ * Schema of a signed transaction in the output of a command with `--offline`. Members that this schema does not name
+ * depend on the generation of the network and on the type of the transaction.
  */
 const SIGNED: Schema = {
   type: 'object',

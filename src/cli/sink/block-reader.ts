@@ -48,7 +48,7 @@ export class BlockReader {
   /**
    * Reads the next event.
    *
-   * @returns the block if the event completes it; otherwise undefined
+   * @returns the complete block if the event is the last event of the block; otherwise undefined
    * @throws ProtocolError `NODE_ANSWER_MALFORMED` for an event that is malformed or contains a transaction of another
    *   block; the error of `connectionLost` if a new block begins before all transactions of the current block have
    *   arrived
@@ -89,8 +89,8 @@ export class BlockReader {
   }
 
   #transactionOf(json: TransactionJson): Transaction {
-    // In events, nodes add the members `publicKey` and `address` to the asset of a delegate registration. The
-    // signed asset does not contain these members, so they are removed before the transaction is decoded.
+    // In events, nodes add the members `publicKey` and `address` to the asset of a delegate registration. The signed
+    // asset does not contain these members, so the reader removes the members before it decodes the transaction.
     const { publicKey: _publicKey, address: _address, ...asset } = delegateOf(json) ?? {};
     const own = delegateOf(json) === undefined ? json.asset : 'delegate' in json.asset ? { delegate: asset } : asset;
     const transaction = this.#codec.transactionFromJson({ ...json, asset: own });

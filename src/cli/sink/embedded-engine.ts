@@ -29,7 +29,7 @@ const PACKAGE = 'chdb';
  * The function never searches the working folder: another user could have put a package there, and this package would
  * run with the rights of the current user.
  *
- * @param folder folder in which the package is installed; undefined if it is installed beside this program
+ * @param folder folder in which the package is installed; undefined if the package is installed beside this program
  * @throws ProtocolError `ENGINE_MISSING` when the package is missing or cannot be loaded
  */
 export function embeddedEngine(folder: string | undefined): EmbeddedEngine {

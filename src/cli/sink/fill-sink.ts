@@ -91,7 +91,8 @@ function progressPrinter({ json, once }: SinkFlags): { print(progress: SinkProgr
   return {
     print(progress) {
       const line = json === true ? JSON.stringify(progress) : lineOf(progress);
-      // A step that writes nothing can have the same line as the step before. The line is not printed twice.
+      // If a step writes nothing, its line can be equal to the line of the step before. The printer does not print a
+      // line twice.
       if (line === last) return;
       const before = last;
       last = line;

@@ -21,7 +21,7 @@ const BUSY: ReadonlySet<unknown> = new Set([408, 429, 503]);
 
 export interface NodeRetryOptions {
   readonly base: string;
-  /** Signal that ends a pause. `wait` then throws the reason of the signal. */
+  /** Signal that ends a pause. After the signal, `wait` throws the abort reason of the signal. */
   readonly signal: AbortSignal;
   /** First pause in milliseconds. Each further failure in a row doubles the pause, up to `PAUSE_MS_MAX`. */
   readonly pauseMs: number;
@@ -56,7 +56,7 @@ export class NodeRetry {
    * Waits before the next attempt. If several failures occur in a row, the function prints only the first failure, and
    * each `NODE_BEHIND` that directly follows a different error.
    *
-   * @throws `error` itself if `isTransient` returns false for it; the reason of the signal after an abort
+   * @throws `error` itself if `isTransient` returns false for this error; the abort reason of the signal after an abort
    */
   async wait(error: unknown): Promise<void> {
     const { signal, pauseMs, print } = this.#options;
@@ -72,7 +72,7 @@ export class NodeRetry {
     signal.throwIfAborted();
   }
 
-  /** Calls `attempt` until it succeeds, with the pauses of `wait`. @throws like `wait` */
+  /** Calls `attempt` until it succeeds, with the pauses of `wait`. @throws in the same cases as `wait` */
   async until<T>(attempt: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
@@ -88,7 +88,7 @@ export class NodeRetry {
 
 /**
  * Returns an error after which the caller opens the event stream again. Reasons are, for example, a lost or silent
- * connection, a node that changed its branch, and a block whose transactions have not all arrived.
+ * connection, a node that changed its branch, and a block of which some transactions have not arrived.
  *
  * @param cause undefined if the stream ended without an error
  */

@@ -38,7 +38,9 @@ export interface NodeSourceOptions {
    * In a generation without finality, a block counts as final when it is at least this number of blocks below the tip.
    */
   readonly depth: number;
-  /** Signal that ends a wait for the node. After the signal, the waiting function throws the reason of the signal. */
+  /**
+   * Signal that ends a wait for the node. After the signal, the waiting function throws the abort reason of the signal.
+   */
   readonly signal: AbortSignal;
   /** Pause after the first failed request to the node, in milliseconds. */
   readonly pauseMs?: number;

@@ -42,7 +42,7 @@ export class StreamedChain {
     if (this.#ids.get(block.height) === block.id) return;
     yield* this.#revertTo(block.height - 1);
     // `block.height` differs from `#next` here only for a block below all blocks that the class tracks. The class has
-    // no id for the height of this block, so it drops the block.
+    // no id for the height of this block, so the class drops the block.
     if (block.height !== this.#next) return;
     this.#ids.set(block.height, block.id);
     this.#next += 1;

@@ -1,6 +1,6 @@
 /**
  * Finds passphrases of devnet accounts by name. The passphrases of devnet accounts are public, so a command can use
- * them without asking the user.
+ * these passphrases without asking the user.
  */
 
 import { join } from 'node:path';

@@ -25,8 +25,8 @@ export interface SubmittedSignature {
  * Sends the signature. If the answer is lost, sends the same signature a second time. A refusal is no fault if the node
  * has the signature already, or if a block contains the transaction.
  *
- * @throws ProtocolError `SIGNATURE_UNCERTAIN` if it is possible that the node has the signature, but the node did not
- *   confirm it; for all other failures, the errors of `NodeAsker.send`
+ * @throws ProtocolError `SIGNATURE_UNCERTAIN` if the node possibly has the signature and did not confirm it; for all
+ *   other failures, the errors of `NodeAsker.send`
  */
 export async function submitSignature(node: NodeAsker, document: SignatureDocument): Promise<SubmittedSignature> {
   let lost: ProtocolError | undefined;

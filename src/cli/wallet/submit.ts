@@ -50,11 +50,11 @@ const ERROR_OF_SERVER = 500;
  * transaction, or if a signal stops the command before the answer, the function therefore writes the signed transaction
  * to the standard error output.
  *
- * @param isRepeated true if it is possible that an earlier command sent the same signed transaction. In this case, it
- *   is also a success if the node had the transaction before the first attempt.
+ * @param isRepeated true if it is possible that an earlier command sent the same signed transaction. In this case, the
+ *   call also succeeds if the node had the transaction before the first attempt.
  * @returns undefined if the node has just accepted the transaction
- * @throws ProtocolError `TRANSACTION_UNCERTAIN` if it is possible that the node has the transaction, but the node did
- *   not confirm it; for all other failures, the errors of `NodeAsker.send`
+ * @throws ProtocolError `TRANSACTION_UNCERTAIN` if the node possibly has the transaction and did not confirm it; for
+ *   all other failures, the errors of `NodeAsker.send`
  */
 export async function submit(
   node: NodeAsker,

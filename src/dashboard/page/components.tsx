@@ -192,9 +192,10 @@ export interface Column<Row> {
   /** True for a column of names. Long names are cut off on a phone. */
   readonly isName?: true;
   /**
-   * Place of the column in a row on a phone: on the first line at the left (`start`) or right (`end`), on the second
-   * line at the left (`below`) or right (`below-end`), or on the third line (`last-all`). A column with `-all` takes
-   * the whole line. If any column of a table has a place, a phone does not show the columns without a place.
+   * Place of the column in a row on a phone. `start` is the left end and `end` is the right end of the first line.
+   * `below` is the left end and `below-end` is the right end of the second line. `last-all` is the third line. A column
+   * with `-all` takes a whole line. If any column of a table has a place, a phone does not show the columns without a
+   * place.
    */
   readonly onPhone?: 'start' | 'end' | 'start-all' | 'below' | 'below-end' | 'below-all' | 'last-all';
   /** Field of the entries by which the node can sort the list; absent for a column that cannot be sorted. */

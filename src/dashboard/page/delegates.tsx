@@ -13,7 +13,7 @@ import { Amount, Answered, DelegateName, Facts, Id, More, Table } from './compon
 import { pageOf, Pages } from './paging.tsx';
 import { LastRounds } from './rounds.tsx';
 
-/** Number of active delegates if the node sends no number. The node sends the number only if it is not 101. */
+/** Number of active delegates if the node sends no number. The node sends the number only if the number is not 101. */
 const ACTIVE_DELEGATES = 101;
 /** Number of rows on a page. Most networks have this number of active delegates. */
 const PAGE_DELEGATES = 101;

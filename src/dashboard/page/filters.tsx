@@ -45,7 +45,7 @@ export function FilterForm({
   const [isOpen, setOpen] = useState(Object.keys(filters).length > 0);
   const key = JSON.stringify(filters);
   // When the user goes back in the browser, the form must show the earlier filters. A layout effect runs before the
-  // next paint, so it cannot overwrite text that the user types after the paint.
+  // next paint, so the effect cannot overwrite text that the user types after the paint.
   useLayoutEffect(() => setValues(filters), [key]);
   const apply = (chosen: Filters): void => {
     const [first] = orders;

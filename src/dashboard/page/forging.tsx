@@ -255,10 +255,10 @@ interface ForgingResult {
 const NO_RESULTS: ReadonlyMap<string, ForgingResult> = new Map();
 
 /**
- * Requests the results of delegates, and returns them by public key. A result contains the numbers of forged and missed
- * blocks, and the earnings. Both members of a result are undefined if no delegate has the key, or if `ASKED_MAX`
- * prevented the request for the delegate. `earnings` is also undefined if the request for the earnings failed, or if
- * `ASKED_MAX` prevented this request.
+ * Requests the results of delegates, and returns the results by public key. A result contains the numbers of forged and
+ * missed blocks, and the earnings. Both the numbers and the earnings are undefined if no delegate has the key, or if
+ * `ASKED_MAX` prevented the request for the delegate. `earnings` is also undefined if the request for the earnings
+ * failed, or if `ASKED_MAX` prevented this request.
  */
 async function resultsOf(keys: readonly string[]): Promise<Answer<ReadonlyMap<string, ForgingResult>>> {
   const { meta, data } = await ask<Delegate[]>(`delegates?limit=${DELEGATES_ASKED}`);
@@ -270,7 +270,7 @@ async function resultsOf(keys: readonly string[]): Promise<Answer<ReadonlyMap<st
     keys.map((key) => [key, { delegate: known.get(key), earnings: undefined }]),
   );
   // The view sends the requests for earnings one after another. If the view sent all these requests at once, the last
-  // of them would time out in the browser's queue.
+  // requests would time out in the browser's queue.
   for (const key of keys.slice(0, ASKED_MAX)) {
     const delegate = known.get(key);
     if (delegate === undefined) continue;

@@ -1,8 +1,9 @@
 /**
  * Holds the state of the node for the whole dashboard, and keeps the state up to date. At the start, and after a gap in
  * the node's event stream (`/api/events`), `Live` requests the whole state. `Live` then applies the events of this
- * stream. Every 3 s, while the dashboard is visible, `Live` requests the state for which there are no events:
- * consensus, the heights of peers, diagnostics, pauses of forging, and the status of other nodes on this machine.
+ * stream. For some parts of the state, the node sends no events: consensus, the heights of peers, diagnostics, pauses
+ * of forging, and the status of other nodes on this machine. `Live` requests these parts every 3 s while the dashboard
+ * is visible.
  */
 
 import type {
@@ -43,8 +44,8 @@ export interface LiveState {
   readonly status: Status | undefined;
   readonly constants: Constants | undefined;
   /**
-   * The latest blocks, newest first. With 101 delegates, the list contains at least the blocks of the present round and
-   * most blocks of the round before it.
+   * The latest blocks, newest first. With 101 delegates, the list contains all blocks of the present round, and most
+   * blocks of the round before the present round.
    */
   readonly blocks: readonly Block[];
   readonly forgers: readonly Forger[];
@@ -302,8 +303,8 @@ export class Live {
 }
 
 /**
- * Returns the 200 latest blocks, newest first. With 101 delegates, these are the blocks of the present round and at
- * least 99 blocks of the round before it.
+ * Returns the 200 latest blocks, newest first. With 101 delegates, these are all blocks of the present round, and at
+ * least 99 blocks of the round before the present round.
  */
 async function latestBlocks(): Promise<readonly Block[]> {
   const newer = await ask<Block[]>(`blocks?limit=${PAGE_BLOCKS}`);

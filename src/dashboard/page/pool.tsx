@@ -13,8 +13,8 @@ import { Age, Amount, Answered, Id, More, Table } from './components.tsx';
  */
 const SHOWN_MAX = 100;
 /**
- * Maximum number of group transactions whose signers the view requests. A group transaction waits for signatures of
- * members of a multisignature group.
+ * Maximum number of group transactions whose signers the view requests. A group transaction waits for the signatures of
+ * members of its sender's multisignature group.
  */
 const SIGNERS_ASKED_MAX = 20;
 
@@ -142,7 +142,7 @@ async function waitingNow(): Promise<Answer<readonly Waiting[]>> {
   return { meta: { count }, data: [...known.values()] };
 }
 
-/** Finds a transaction of the pool; undefined when no queue has it. */
+/** Finds a transaction of the pool; undefined when no queue has the transaction. */
 export async function findWaiting(id: string): Promise<Waiting | undefined> {
   const found = await Promise.all(
     POOL_STATES.map(async (state) => {

@@ -16,15 +16,16 @@ interface Kept {
  */
 const RESTORE_MS_MAX = 60_000;
 /**
- * Time in milliseconds. A page that is long enough for the scroll position counts as complete on two conditions: its
- * length has not changed for this time, and no component waits for the first answer to its request.
+ * Time in milliseconds. If the page is long enough for the scroll position, two conditions must hold before the page
+ * counts as complete: the length of the page has not changed for `SETTLED_MS`, and no component waits for the first
+ * answer to its request.
  */
 const SETTLED_MS = 1000;
 /**
- * Time in milliseconds. If the page is too short for the scroll position, `scrollWhenThere` gives up on two conditions:
- * the length of the page has not changed for this time, and no component waits for the first answer to its request. The
- * time is longer than `SETTLED_MS`: the dashboard repeats a failed request when the next block arrives, and the answer
- * can make the page long enough.
+ * Time in milliseconds. If the page is too short for the scroll position, two conditions must hold before
+ * `scrollWhenThere` gives up: the length of the page has not changed for `SHORT_MS_MAX`, and no component waits for the
+ * first answer to its request. `SHORT_MS_MAX` is longer than `SETTLED_MS`, because the dashboard repeats a failed
+ * request when the next block arrives, and the answer can make the page long enough.
  */
 const SHORT_MS_MAX = 10_000;
 const NOTE_MS = 150;
