@@ -114,9 +114,9 @@ ${EXIT_CODES}`,
   addAccountCommands(devnet);
 }
 
-/** Shape of a node in the JSON output of the commands; part of their help texts. */
+/** Shape of a node in the JSON output of the commands; part of the help texts of these commands. */
 const NODE_JSON = '{"index","state","http","ws","delegates","pid"}';
-/** Shape of the active faults in the JSON output of the commands; part of their help texts. */
+/** Shape of the active faults in the JSON output of the commands; part of the help texts of these commands. */
 const FAULTS_JSON = '{"parts":[[node, ...], ...],"nodes":[{"node","delayMs","loss","skewMs"}, ...]}';
 const TIME_JSON = 'print {"time"}';
 

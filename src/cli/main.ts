@@ -16,7 +16,10 @@ try {
   fail(error);
 }
 
-/** Prints any error in one line, and ends the process. With `BLOOMERY_DEBUG=1`, the function also prints the stack. */
+/**
+ * Prints any error in one line, and ends the process. With `BLOOMERY_DEBUG=1`, the function also prints the stack
+ * trace.
+ */
 function fail(error: unknown): never {
   // Commander throws an error with exit code 0 after it has printed the help or the version.
   if (error instanceof CommanderError && error.exitCode === 0) process.exit(EXIT.ok);

@@ -19,7 +19,7 @@ export interface NodeState {
   readonly clockOffsetMs?: number;
   /**
    * Present when the clock of a peer differs from the node's clock by at least 2 s, and the node does not know which of
-   * the two clocks is wrong. `offsetMs` is positive when the peer's clock is ahead.
+   * the two clocks is wrong. `offsetMs` is positive when the peer's clock is ahead of the node's clock.
    */
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
   /** Present when the node has no peers and needs no peers. */

@@ -44,9 +44,8 @@ export interface Network {
    */
   readonly forgers?: Forgers;
   /**
-   * The error that `forgersOf` throws, if the user of this process has no right to read `forgers.json`. The load of a
-   * network does not throw this error, because most commands do not need the file. Code that needs the file calls
-   * `forgersOf`.
+   * The error that `forgersOf` throws, if the user of this process has no right to read `forgers.json`. `loadNetwork`
+   * does not throw this error, because most commands do not need the file. Code that needs the file calls `forgersOf`.
    */
   readonly forgersFault?: ProtocolError;
 }

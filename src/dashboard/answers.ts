@@ -44,7 +44,7 @@ export interface Reader {
   readonly requests: number;
 }
 
-/** One change of the chain that reverted blocks. */
+/** A reorg: a change of the chain in which the node reverted blocks. */
 export interface Reorg {
   /** Time of the reorg, ISO 8601. */
   readonly time: string;

@@ -2,7 +2,7 @@
 
 export type Confirmation =
   | { readonly state: 'in the pool' }
-  /** `confirmations` is the number of blocks from this block (or from the block of this transaction) up to the tip. */
+  /** `confirmations` counts the block itself (or the block of the transaction) and all blocks above this block. */
   | { readonly state: 'confirmed' | 'final'; readonly confirmations: number };
 
 export interface Heights {

@@ -35,12 +35,12 @@ export function checkOptions(options: DevnetOptions): void {
   if (log !== undefined && !LEVELS.includes(log)) throw new RangeError(`log must be one of ${LEVELS.join(', ')}`);
 }
 
-/** @throws RangeError */
+/** @throws RangeError if `mode` is not a mining mode; the error gives the value the name `what` */
 export function checkMode(mode: MiningMode, what: string): void {
   if (!MINING_MODES.includes(mode)) throw new RangeError(`${what} must be one of ${MINING_MODES.join(', ')}`);
 }
 
-/** @throws RangeError */
+/** @throws RangeError if `amount` is not a bigint, or is less than `least` */
 export function checkAmount(amount: bigint, least: bigint): void {
   if (typeof amount === 'bigint' && amount >= least) return;
   throw new RangeError(`\`amount\` must be a bigint of beddows from ${least} on`);

@@ -11,7 +11,7 @@ import type { SupervisedNode } from './supervised-node.ts';
 import type { Timekeeper } from './timekeeper.ts';
 
 export interface FaultControlParts {
-  /** All nodes of the devnet, running or not. */
+  /** All nodes of the devnet, including nodes that do not run. */
   readonly nodes: () => readonly Pick<SupervisedNode, 'node' | 'process' | 'stateName'>[];
   readonly timekeeper: Timekeeper;
 }

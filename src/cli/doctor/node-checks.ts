@@ -34,9 +34,9 @@ const UNFINAL_BLOCKS_MIN = 20;
 const CLOSE_OTHER_NETWORK = 4104;
 /** HTTP status of the answer for a path that a node does not serve. */
 const UNKNOWN_PATH = 404;
-/** Faults that a node shows as a consequence if it cannot store blocks. */
+/** Faults that follow if a node cannot store blocks. */
 const UNWRITTEN: readonly FaultCode[] = ['NODE_LAGS', 'CONSENSUS_LOW', 'NETWORK_STANDS_STILL', 'FINALITY_LAGS'];
-/** Faults that a node shows as a consequence if it refuses all new blocks. */
+/** Faults that follow if a node refuses all new blocks. */
 const WITHOUT_NEW_BLOCKS: readonly FaultCode[] = [
   'NODE_LAGS',
   'CONSENSUS_LOW',

@@ -1,8 +1,8 @@
 /**
- * Detects a stale tip: the network has had no new block for longer than chance explains. Slots stay empty on every
- * network, but more often on some networks than on others. Therefore `unusedSlotsMin` computes a limit from the recent
- * blocks: how many empty slots in a row make a tip stale. The limit is low when all delegates forge, and high when half
- * of the delegates do not forge.
+ * Detects a stale tip. A tip is stale if the network has had no new block for a longer time than chance explains. Slots
+ * stay empty on every network, but more often on some networks than on others. Therefore `unusedSlotsMin` computes a
+ * limit from the recent blocks: how many empty slots in a row make a tip stale. The limit is low when all delegates
+ * forge, and high when half of the delegates do not forge.
  */
 
 export interface BlockState {

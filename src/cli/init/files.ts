@@ -113,7 +113,7 @@ function publish(draft: string, path: string): void {
     linkSync(draft, path);
     rmSync(draft);
   } catch (error) {
-    // Linking fails if the final name is in use, or if the file system has no hard links.
+    // Linking fails if the final name is in use, or if the file system does not support hard links.
     if (existsSync(path)) throw fileExists(path);
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw error;
     renameSync(draft, path);

@@ -74,9 +74,9 @@ function depthOf({ depth }: SinkFlags, { name, params }: Network): number {
 
 /**
  * With `--json`, prints a line for each step that `runSink` reports, unless the line is equal to the previous line.
- * Without `--json`, prints at most one line per `LINE_MS` to the standard error output, and at the end the last line to
- * the standard output. While the run follows the chain, the last line of a series of steps is printed `LINE_MS` after
- * the previous line, even if no further step follows.
+ * Without `--json`, prints at most one line per `LINE_MS` to the standard error output. At the end of the run, prints
+ * the last line to the standard output. If a run follows the chain, the last line of a series of steps is printed even
+ * if no further step follows. This line is printed `LINE_MS` after the previous line.
  */
 function progressPrinter({ json, once }: SinkFlags): { print(progress: SinkProgress): void; end(): void } {
   let last: string | undefined;

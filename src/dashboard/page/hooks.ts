@@ -120,7 +120,7 @@ export function useRequest<Data>(request: ListRequest, version: string | number 
   return 'problem' in request ? { kind: 'notSent' } : asked;
 }
 
-/** Number of uses of `useAsked` that wait for the first answer to their request. */
+/** Number of uses of `useAsked`, in all components, whose request has no answer yet. */
 let waitingParts = 0;
 
 /**
@@ -156,8 +156,8 @@ export function useAsked<Data>(
     wanted.current = name;
     const number = ++lastRequest;
     // An answer is shown even if a later request with the same name is already waiting for its answer. Many views send
-    // a request with each new block. If only the answer to the last request were shown, such a view would show nothing
-    // while each answer takes longer than the time between two blocks.
+    // a new request for each new block. Suppose that only the answer to the last request were shown, and that each
+    // answer took longer than the time between two blocks. Such a view would then never show an answer.
     const show = (result: RequestState<Data>): void => {
       if (wanted.current !== name || number < shown.current) return;
       shown.current = number;

@@ -23,7 +23,7 @@ const SUFFIX = '-fork';
 
 /**
  * @param path the data folder of a chain, a folder that contains data folders of chains, or a snapshot file
- * @param network name or folder of the network; if undefined, the network that the source names
+ * @param network name or folder of the network; if undefined, the function takes the network that the source names
  * @throws ProtocolError `USAGE` when there is no chain to fork; `SNAPSHOT_REFUSED` when the operating system cannot
  *   read the snapshot file; errors of `locationOfData`, `findNetworkDirectory` and `loadNetwork`
  */
