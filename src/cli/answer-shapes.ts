@@ -1,6 +1,6 @@
 /**
  * Functions that check the shape (the members and their types) of the JSON answers of nodes. `NodeAsker.ask` checks
- * each answer, because the address from the user can belong to a program that is not a node.
+ * each answer, because the address that the user gave can belong to a program that is not a node.
  */
 
 /** Returns the fault of a value, for example `.height must be a string`; undefined for a valid value. */
@@ -223,8 +223,8 @@ export const FULL_STATUS = members({
 export const NODE_CLOCK = members({ secondsSinceEpoch: uint32 });
 export const NODE_IDENTITY = members({ version: text, build: optional(text), nethash: text });
 /**
- * Second shape for `node/constants`. The answers of all Lisk nodes have this shape, even of earlier builds and of
- * lisk-sdk.
+ * Second shape for `node/constants`. The answers of all Lisk nodes have this shape, even the answers of lisk-sdk and of
+ * earlier builds of Bloomery.
  */
 export const LISK_NODE = members({ version: text, protocolVersion: text, epoch: moment, build: optional(text) });
 export const NODE_PROTOCOL = members({ protocolVersion: text });

@@ -81,7 +81,7 @@ const BARE_ADDRESS = /^(\[[0-9a-fA-F:.]+\]|localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-
  */
 const DEFAULT_PORT = 4000;
 const TIMEOUT_MS = 5000;
-/** HTTP status of the answer to a request that arrived too slowly. */
+/** HTTP status with which a node answers a request that arrived too slowly. */
 const REQUEST_TIMEOUT = 408;
 /**
  * Environment variable with the time limit for an answer, in seconds. The variable is for users whose node is distant
@@ -94,7 +94,7 @@ const TIMEOUT_VARIABLE = 'BLOOMERY_NODE_TIMEOUT_S';
  */
 const SEND_TIMEOUT_MS = 30_000;
 /**
- * Maximum size of an answer. The longest answer that a command usually needs is a list of 500 entries from
+ * Maximum size of an answer, in bytes. The longest answer that a command usually needs is a list of 500 entries from
  * `node/diagnostics`. This answer is several times smaller than the maximum.
  */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
@@ -108,7 +108,7 @@ export interface AskerOptions {
    */
   readonly timeoutMs?: number;
   /**
-   * True to use the paths without the prefix `/api`. Only nodes of this software serve these paths. The node's option
+   * True to use the paths without the prefix `/api`. Only Bloomery nodes serve these paths. The node's option
    * `http.strictDialect` removes no members from answers at these paths. False to use the paths with the prefix `/api`,
    * which every Lisk node serves.
    */
@@ -178,9 +178,10 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   function unexpected(path: string, response: Response, { message, code, reasons }: Answer): ProtocolError {
     const { status } = response;
     const refusal = [message ?? `status ${status}`, ...reasons].map((text) => text.replace(/\.$/, '')).join(': ');
-    // Two kinds of answers come from a node that allows requests of this machine: an answer with a message and reasons,
-    // and an answer with a message and a status of at least 500. Any other answer can come from a program that is not a
-    // node, or from a node that refuses this machine. For such an answer, the error ends with a question to the user.
+    // Two kinds of answers come from a node that allows requests from this machine: an answer with a message and
+    // reasons, and an answer with a message and a status of at least 500. Any other answer can come from a program that
+    // is not a node, or from a node that refuses this machine. For such an answer, the error ends with a question to
+    // the user.
     const isOfNode = message !== undefined && (status >= 500 || reasons.length > 0);
     const doubt = isOfNode ? '' : '; is it a node that lets this machine ask?';
     const text =
@@ -399,7 +400,7 @@ function isUnsent(error: unknown): boolean {
 }
 
 /**
- * Returns the reason of a failed exchange. `fetch` reports each network failure as "fetch failed", and puts the reason
+ * Returns the reason why a request failed. `fetch` reports each network failure as "fetch failed", and puts the reason
  * into `cause`.
  */
 function reasonOf(error: unknown): string {

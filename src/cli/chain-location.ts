@@ -22,7 +22,7 @@ export interface NetworkChainLocation extends ChainLocation {
  * Returns the folder that the option `--data-dir` names. Without this option, returns `home`. The returned folder
  * contains the data folders of chains, or is itself the data folder of one chain.
  *
- * @throws ProtocolError `USAGE` when `--data-dir` is a file or is below a file
+ * @throws ProtocolError `USAGE` when `--data-dir` names a file, or a path below a file
  */
 export function dataFolderOf(dataDir: string | undefined, home: string): string {
   if (dataDir === undefined) return home;
@@ -38,8 +38,8 @@ export function dataFolderOf(dataDir: string | undefined, home: string): string 
  * `--data-dir` names. Without this option, the data folder is in the folder that `bloomeryHome` returns. The chain need
  * not exist.
  *
- * @throws ProtocolError `USAGE` if the folder is itself the data folder of a chain; errors of `findNetworkDirectory`,
- *   `loadNetwork` and `dataFolderOf`
+ * @throws ProtocolError `USAGE` if the folder of `--data-dir` is itself the data folder of a chain; errors of
+ *   `findNetworkDirectory`, `loadNetwork` and `dataFolderOf`
  */
 export function locationOfNetwork(flags: LocationFlags & { readonly network: string }): NetworkChainLocation {
   const home = bloomeryHome(process.env);

@@ -1,4 +1,4 @@
-/** Members of the answer of a node to the HTTP request `node/constants` that concern rounds and slots. */
+/** The members about rounds and slots in a node's answer to the HTTP request `node/constants`. */
 
 import { ACTIVE_DELEGATES } from '../protocol/params.ts';
 

@@ -9,7 +9,7 @@ import { availableParallelism, totalmem } from 'node:os';
 const MEMORY_BYTES_MIN = 1_000_000_000;
 /**
  * Minimum number of cores of a machine on which a node has a reading process by default. On a single core, a reading
- * process has no advantage: answers to HTTP requests take processor time from forging, with and without this process.
+ * process has no advantage: with and without this process, answers to HTTP requests take processor time from forging.
  */
 const CORES_MIN = 2;
 

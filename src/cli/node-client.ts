@@ -68,7 +68,7 @@ export interface NodeClient {
   constants(): Promise<{ readonly version: string; readonly build?: string; readonly nethash: string }>;
   /** Number of connected peers, at most 100. */
   connectedPeers(): Promise<number>;
-  /** Undefined when the node has no block at that height. */
+  /** Returns the id of the block at this height; undefined when the node has no such block. */
   blockId(height: number): Promise<string | undefined>;
   /** The delegates with the most votes, at most 101. */
   delegates(): Promise<readonly DelegateCounts[]>;

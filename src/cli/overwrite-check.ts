@@ -6,7 +6,7 @@ import { ProtocolError } from '../primitives/errors.ts';
 import { usageError } from './error-lines.ts';
 
 /**
- * Refuses to replace an existing regular file, unless `force` is given. The function accepts anything else that exists,
+ * Refuses to replace an existing regular file, unless `force` is given. The function accepts a path of any other kind,
  * such as a device or a pipe.
  *
  * @throws ProtocolError `FILE_EXISTS`
@@ -21,8 +21,8 @@ export function checkNotOverwritten(file: string, { force }: { readonly force?: 
 }
 
 /**
- * Refuses an output file in the data folder that the command reads, even with `--force`: the file could replace the chain
- * or the signing record.
+ * Refuses an output file in the data folder that the command reads, even with `--force`: the file could replace the
+ * chain or the signing record.
  *
  * @throws ProtocolError `USAGE`
  */

@@ -1,6 +1,6 @@
 /**
  * The commands and their flags. The code of most commands is in `commands/`. The program loads the code of a command
- * in this folder only when the user calls the command.
+ * from this folder only when the user calls the command.
  */
 
 import { Argument, Command, Option } from 'commander';

@@ -49,7 +49,8 @@ export function nameSourcesInTraces(): void {
 /**
  * True if the error has no message and was created in a constructor. In some libraries, the constructor of an error
  * class creates such an error and reads its trace, but the trace is hardly ever printed. For example, SocketCluster
- * does this for each failed dial. Reading source maps for these errors took a sixth of the start time of a devnet node.
+ * creates such an error and reads its trace for each failed dial. Reading source maps for these errors took a sixth of
+ * the start time of a devnet node.
  */
 function isReadInConstructor(error: Error, [first]: readonly NodeJS.CallSite[]): boolean {
   return error.message === '' && first?.isConstructor() === true;

@@ -59,7 +59,10 @@ export function systemdNotifier(environment: Environment, observer: Observer, ow
   };
 }
 
-/** Time between two keep-alive messages, in milliseconds; undefined if systemd expects none from this process. */
+/**
+ * Time between two keep-alive messages, in milliseconds; undefined if systemd expects no such messages from this
+ * process.
+ */
 export function watchdogIntervalMs(environment: Environment, ownPid: number): number | undefined {
   const { WATCHDOG_USEC: timeoutUs, WATCHDOG_PID: pid } = environment;
   if (pid !== undefined && Number(pid) !== ownPid) return undefined;

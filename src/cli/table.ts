@@ -3,7 +3,7 @@
 export interface Column<T> {
   readonly heading: string;
   readonly of: (row: T) => string;
-  /** True for a column of numbers, which is aligned to the right. */
+  /** True for a column of numbers. The numbers are aligned to the right. */
   readonly isNumber?: true;
 }
 

@@ -29,7 +29,7 @@ export type BodyOf<G extends Generation, M extends Method, P extends string> =
 
 /**
  * Paths of lists that can be read page by page with a cursor. The type excludes `/voters` and `/votes`, because the
- * member `data` of their answers is an object that contains the list of items.
+ * member `data` in the answers at these two paths is an object that contains the list of items.
  */
 export type ListPathOf<G extends Generation> = {
   [P in PathOf<G, 'GET'>]: 'after' extends keyof ParametersOf<G, 'GET', P>

@@ -95,7 +95,7 @@ export function fileSink(file: string, rotation?: Rotation): LogSink {
         if (written < bytes.length) linesLost += 1;
       } catch {
         // The write failed, so the line is lost. The sink only counts the lost line, because a log line about the loss
-        // could not be written now either.
+        // would be lost, too.
         linesLost += 1;
       }
     },
@@ -133,8 +133,8 @@ export function streamSink(stream: LineStream): LogSink {
       if (!closed) stream.write(lines);
     },
     close() {
-      // The listener for `error` stays on the stream, because the stream can still report an error of the last line
-      // later.
+      // The listener for `error` stays on the stream, because an error of the last line can arrive after the call of
+      // `close`.
       closed = true;
     },
   };

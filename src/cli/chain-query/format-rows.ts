@@ -45,8 +45,8 @@ export function lsk(digits: string): string {
 }
 
 /**
- * Returns the date and time in UTC. For a time that `Date` cannot show, the text says how many seconds after the epoch
- * of the network the time is.
+ * Returns the date and time in UTC. For a time that `Date` cannot show, the text states the number of seconds from the
+ * epoch of the network to this time.
  *
  * @param timestampS whole seconds since the epoch
  * @param epochMs epoch of the network, as Unix time in milliseconds

@@ -58,7 +58,7 @@ export interface DelegateJson {
   readonly account: { readonly address: string };
 }
 
-/** Returns the weight of the votes for a delegate, as decimal digits in beddows; 0 if the node sent none. */
+/** Returns the weight of the votes for a delegate, as decimal digits in beddows; 0 if the node sent no weight. */
 export function votesOf({ vote, voteWeight }: Pick<DelegateJson, 'vote' | 'voteWeight'>): string {
   return vote ?? voteWeight ?? '0';
 }

@@ -100,7 +100,7 @@ interface FailedDocument {
   readonly id: string | undefined;
 }
 
-/** Adds to an error which document of the file failed, and how many documents were not sent. */
+/** Adds two facts to an error: which document of the file failed, and how many documents were not sent. */
 function withRest(error: unknown, { index, count, id }: FailedDocument): unknown {
   if (!(error instanceof ProtocolError) || count === 1) return error;
   const rest = count - index - 1;

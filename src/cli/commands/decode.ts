@@ -17,7 +17,7 @@ import { usageError } from '../error-lines.ts';
 import { describe } from '../wallet/describe.ts';
 
 const KEY_BYTES = 32;
-/** Maximum size of the standard input. A usual transaction or header is much smaller. */
+/** Maximum size of the standard input, in bytes. A usual transaction or header is much smaller. */
 const BYTES_MAX = 1024 * 1024;
 const FIRST_TYPE_GEN3 = 8;
 /**

@@ -19,8 +19,8 @@ export async function delegates(flags: ListFlags): Promise<void> {
 }
 
 /**
- * A lisk-sdk node of generation 3 has no ranks, and refuses a request to sort by rank. Such a node sorts by votes if no
- * order is given.
+ * A lisk-sdk node of generation 3 has no ranks, and refuses a request to sort by rank. If the request names no order,
+ * such a node sorts by votes.
  */
 async function byRank(source: Source, page: string): Promise<readonly DelegateJson[]> {
   try {

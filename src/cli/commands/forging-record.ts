@@ -18,7 +18,9 @@ import type { ForgingExportFlags, ForgingImportFlags } from '../flags.ts';
 import { usageError } from '../error-lines.ts';
 import { flushOutput, printStderr, printJson, printLine, printText, report } from '../output.ts';
 
-/** Maximum size of a signing record. A record with the maximum number of delegates is several times smaller. */
+/**
+ * Maximum size of a signing record, in bytes. A record with the maximum number of delegates is several times smaller.
+ */
 const BYTES_MAX = 16 * 1024 * 1024;
 
 /**
@@ -152,7 +154,7 @@ function watermarksIn(network: Network, folder: string | undefined): WatermarkFi
 }
 
 /**
- * Returns the folder for watermarks of the node that is started with these flags; undefined if this node stores no
+ * Returns the folder in which the node of these flags stores its watermarks; undefined if this node stores no
  * watermarks.
  */
 function watermarkFolderFor(network: Network, { config: file }: ForgingImportFlags): string | undefined {

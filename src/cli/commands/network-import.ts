@@ -13,7 +13,10 @@ import { usageError } from '../error-lines.ts';
 import { printJson, printLine } from '../output.ts';
 
 const NETWORK_FILE = 'network.json';
-/** Maximum size of an input file. The file with the genesis block in a network folder has the same maximum size. */
+/**
+ * Maximum size of an input file, in bytes. The file with the genesis block in a network folder has the same maximum
+ * size.
+ */
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
 
 /**

@@ -28,9 +28,9 @@ import { printLine } from '../output.ts';
 import { systemdNotifier } from '../systemd.ts';
 
 /**
- * @throws ProtocolError for an invalid network folder, `--data-dir`, configuration, webhook secret, TLS key or
- *   certificate, or forging passphrase, and for a port in use. When one of these errors occurs, the node has written
- *   nothing
+ * @throws ProtocolError if a port is in use, or if one of the following is invalid: the network folder, `--data-dir`,
+ *   the configuration, the webhook secret, the TLS key, the TLS certificate, or a forging passphrase. When one of these
+ *   errors occurs, the node has written nothing
  * @throws ProtocolError if the node cannot start, or if damage of the store ends the node
  */
 export async function start(flags: StartFlags): Promise<void> {

@@ -16,7 +16,7 @@ import { misspeltBy, readPassphrase } from '../wallet/secrets.ts';
 import { makeTransaction } from '../wallet/send.ts';
 
 /**
- * @throws ProtocolError `USAGE` for a malformed address or amount, or a text that is too long; errors of
+ * @throws ProtocolError `USAGE` for a malformed address, a malformed amount, or a text that is too long; errors of
  *   `makeTransaction`
  */
 export async function transfer(address: string, amountText: string, flags: TransferFlags): Promise<void> {

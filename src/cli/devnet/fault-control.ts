@@ -67,7 +67,8 @@ export class FaultControl {
   }
 
   /**
-   * @param skewMs offset of the node's clock from the clock of the devnet; negative if the node's clock is behind
+   * @param skewMs offset of the node's clock from the clock of the devnet; negative if the node's clock is behind the
+   *   clock of the devnet
    * @throws ProtocolError `USAGE` for an unknown node, or an offset that is not a number or is longer than a day
    */
   skew(node: unknown, skewMs: unknown): Promise<ActiveFaults> {

@@ -19,7 +19,7 @@ export interface NodeFaults {
   readonly links: readonly (LinkFaults & { readonly wsPort: number })[];
   /**
    * Offset of the node's chain clock from the clock of the devnet, in milliseconds; negative if the node's clock is
-   * behind.
+   * behind the clock of the devnet.
    */
   readonly skewMs: number;
 }

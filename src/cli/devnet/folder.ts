@@ -52,9 +52,9 @@ export function devnetDirectory({ dataDir }: { readonly dataDir?: string }, netw
 }
 
 /**
- * Returns the network, with the path of the network folder that the devnet uses. Usually, this is the network's own
- * folder. In two cases, the devnet uses a copy in its devnet folder instead: the block time of the devnet differs from
- * the block time of the network, or the network's own folder is temporary. `writeDevnetFolder` makes this copy.
+ * Returns the network, with the path of the network folder that the devnet uses. Usually, the devnet uses the network's
+ * own folder. In two cases, the devnet uses a copy in its devnet folder instead: the block time of the devnet differs
+ * from the block time of the network, or the network's own folder is temporary. `writeDevnetFolder` makes this copy.
  */
 export function placedNetwork(
   { network, isTemporary }: Pick<ChosenNetwork, 'network' | 'isTemporary'>,

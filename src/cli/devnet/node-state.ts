@@ -1,5 +1,5 @@
 /**
- * Copies the chain and the journals of a node into a snapshot of a devnet, and restores both from a snapshot. Writes
+ * Copies the chain and the journals of a node into a snapshot of a devnet, and restores them from a snapshot. Writes
  * the transactions of the pool into a snapshot, and reads these transactions from a snapshot.
  */
 

@@ -1,5 +1,5 @@
 /**
- * The controls of a devnet that its nodes offer to the dashboard. The controls are operations of the control port
+ * The controls that the nodes of a devnet offer to the dashboard. The controls are operations of the control port
  * (`control-server.ts`), with the same names, parameters and results. A node passes each request of the dashboard to
  * the supervisor over the IPC channel of the node's process.
  */
@@ -68,7 +68,8 @@ interface Waiting {
 }
 
 /**
- * Runs in the node: passes operations from the dashboard to the supervisor, and waits for their outcomes.
+ * Runs in the node. Passes operations from the dashboard to the supervisor, and waits for the outcomes of the
+ * operations.
  */
 export class PageControls implements DevnetControls {
   readonly #emit: (event: AgentEvent) => void;

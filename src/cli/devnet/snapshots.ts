@@ -29,7 +29,7 @@ export interface SnapshotParts {
   readonly nodes: () => readonly SupervisedNode[];
 }
 
-/** Facts about a snapshot that users see. */
+/** Facts that users see about a snapshot. */
 export interface SnapshotFacts {
   readonly name: string;
   /** Greatest height among the running nodes when the snapshot was made. */
@@ -54,7 +54,10 @@ const SNAPSHOTS_FOLDER = 'snapshots';
 const OWNER_ALONE = 0o700;
 const RECORD_FILE = 'snapshot.json';
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
-/** The number of snapshots is limited, because each snapshot can take as much space as the chains of all nodes. */
+/**
+ * Maximum number of snapshots. A limit is necessary, because each snapshot can take as much space as the chains of all
+ * nodes.
+ */
 const SNAPSHOTS_MAX = 100;
 
 export class Snapshots {

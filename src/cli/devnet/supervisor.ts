@@ -16,8 +16,8 @@ export interface DevnetRun {
   readonly nodes: readonly PlannedNode[];
   readonly network: Network;
   /**
-   * Whether the supervisor restarts a node whose process ends after the start of the devnet. A run with `untilHeight`
-   * restarts no node.
+   * States whether the supervisor restarts a node whose process ends after the start of the devnet. A run with
+   * `untilHeight` restarts no node.
    */
   readonly restart: RestartMode;
   readonly screen: Screen;
@@ -71,7 +71,7 @@ const STOP_MS = 10_000;
 /**
  * Makes the parts of a devnet that has real processes.
  *
- * @param linkOf returns the options of the connection between a started node and the supervisor
+ * @param linkOf function that returns the options of the connection between a started node and the supervisor
  */
 export function processParts(
   network: Network,

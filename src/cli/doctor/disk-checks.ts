@@ -29,13 +29,12 @@ export interface DiskRequest {
    */
   readonly isAnswering: boolean;
   /**
-   * Returns the number of free bytes in the file system of a folder. By default, this is a function that asks the
-   * operating system.
+   * Returns the number of free bytes in the file system of a folder. The default function asks the operating system.
    */
   readonly freeBytesOf?: (folder: string) => number;
   /**
    * Returns the number of files that can still be created in the file system of a folder; undefined if the file system
-   * creates inodes on demand. By default, this is a function that asks the operating system.
+   * creates inodes on demand. The default function asks the operating system.
    */
   readonly freeFilesOf?: (folder: string) => number | undefined;
 }

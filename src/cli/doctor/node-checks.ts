@@ -13,7 +13,7 @@ import { staleTipS } from './stale-tip.ts';
 
 export interface NodeReport {
   readonly isAnswering: boolean;
-  /** If the node does not answer, the reason, for example a refused connection. */
+  /** The reason why the node does not answer, for example a refused connection; absent if the node answers. */
   readonly whyUnanswered?: string;
   /**
    * True if the time limit passed without an answer. In this case, it is possible that a program runs at the address.
@@ -88,7 +88,7 @@ export async function checkNode(request: NodeRequest): Promise<NodeReport> {
 /** Returns the fault that explains the error of a query. */
 function faultOfAnswer({ code, data }: ProtocolError): FaultCode {
   if (code === 'NODE_ANSWER_MALFORMED') return 'NODE_ANSWERS_ODDLY';
-  // A node that refuses a request never sends a status of success.
+  // A node that refuses a request never sends a status below 300.
   if (Number(data['status']) < 300) return 'NODE_ANSWERS_ODDLY';
   // The reason `NODE_SILENT` means that a reading process answered, but the process of the node did not answer the
   // reading process.

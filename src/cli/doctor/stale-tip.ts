@@ -7,7 +7,7 @@
 
 export interface BlockState {
   readonly height: number;
-  /** Whole seconds since the epoch of the network. */
+  /** Time of the block, in whole seconds since the epoch of the network. */
   readonly timestamp: number;
 }
 
@@ -57,7 +57,7 @@ export function staleTipS(
   return unused < unusedSlotsMin(tip, earlier, blockTimeS) ? undefined : now.secondsSinceEpoch - tip.timestamp;
 }
 
-/** Height of the earlier block with which `staleTipS` compares the tip. */
+/** Returns the height of the earlier block with which `staleTipS` compares the tip. */
 export function earlierHeight(tipHeight: number): number {
   return Math.max(FIRST_FORGED_HEIGHT, tipHeight - COMPARED_BLOCKS);
 }

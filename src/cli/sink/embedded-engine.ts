@@ -41,8 +41,8 @@ export function embeddedEngine(folder: string | undefined): EmbeddedEngine {
 }
 
 function loadPackage(folder: string | undefined): { readonly Session: new () => Session } {
-  // If `folder` is given, `require` gets the path of the package. If `require` got only the name of the package, it
-  // would also search other folders.
+  // If `folder` is given, `require` gets the path of the package. If `require` got only the name of the package,
+  // `require` would also search other folders.
   const at = folder === undefined ? PACKAGE : join(resolve(folder), 'node_modules', PACKAGE);
   try {
     return createRequire(import.meta.url)(at) as { readonly Session: new () => Session };

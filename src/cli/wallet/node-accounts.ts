@@ -69,7 +69,7 @@ export async function delegateKey(node: NodeAsker, name: string): Promise<string
  * to the standard error output what the node has accepted, because the user can end the command during the wait. The
  * wait continues while the node does not answer.
  *
- * @param accepted what the node has accepted: the transaction, or a member's signature of the transaction
+ * @param accepted what the node has accepted: the transaction, or a member's signature for the transaction
  * @throws ProtocolError `TRANSACTION_UNCONFIRMED` when no block has the transaction within five minutes, or when the
  *   node refuses to look up the transaction
  */

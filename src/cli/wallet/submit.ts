@@ -22,7 +22,10 @@ export interface KnownTransaction {
 
 /** A transaction in the chain or in the pool of the node. */
 export interface FoundTransaction extends KnownTransaction {
-  /** Signatures of members that the pool has; empty for a transaction in a block. In lower-case hexadecimal digits. */
+  /**
+   * Member signatures in the pool's copy of the transaction, in lower-case hexadecimal digits; empty for a transaction
+   * in a block.
+   */
   readonly signatures: ReadonlySet<string>;
 }
 
@@ -35,8 +38,8 @@ interface PooledWithoutSignatures {
 }
 
 /**
- * Lowest HTTP status of an error of a server. A proxy can answer with such a status, for example with 503, although the
- * node has accepted the transaction.
+ * Lowest HTTP status of a server error. A proxy can answer with such a status, for example with 503, although the node
+ * has accepted the transaction.
  */
 const ERROR_OF_SERVER = 500;
 
@@ -111,8 +114,8 @@ async function attempt(
 }
 
 /**
- * Adds to the refusal of the first attempt that the node has the transaction. It is possible that a proxy sent the
- * request twice, or that another command made the same transaction in the same second.
+ * Adds to the refusal of the first attempt a text that says that the node has the transaction. It is possible that a
+ * proxy sent the request twice, or that another command made the same transaction in the same second.
  */
 function withPlace(error: ProtocolError, id: string, found: Exclude<Lookup, 'unclear'>): ProtocolError {
   if (found === 'absent') return error;
@@ -123,7 +126,7 @@ function withPlace(error: ProtocolError, id: string, found: Exclude<Lookup, 'unc
 }
 
 /**
- * True if it is possible that the node accepted the transaction or signature of a request that ended with this error.
+ * True if a node can have accepted a transaction or a signature, although the request with it ended with this error.
  */
 export function mayHaveArrived({ code, data }: ProtocolError): boolean {
   if (code === 'NODE_UNREACHABLE') return data['isUnsent'] !== true;

@@ -29,8 +29,8 @@ export class AskFailed extends Error {
 const TIMEOUT_MS = 8000;
 
 /**
- * @param path path without the prefix `/api`. With the option `http.strictDialect`, answers below `/api` lack members
- *   that the dashboard uses; answers at paths without the prefix are complete
+ * @param path path without the prefix `/api`. With the option `http.strictDialect`, answers at paths below `/api` lack
+ *   members that the dashboard uses; answers at paths without the prefix are complete
  * @param origin origin of another node; default: this node
  * @throws AskFailed
  */

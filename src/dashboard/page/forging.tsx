@@ -13,7 +13,7 @@ import { Amount, DelegateLink, Table } from './components.tsx';
 
 /**
  * Maximum number of requests of each kind for one update of the results. There are two kinds: a request for a delegate
- * that is not among the first 101 of the list of delegates, and a request for the earnings of a delegate.
+ * that is not among the first 101 delegates of the list, and a request for the earnings of a delegate.
  */
 const ASKED_MAX = 30;
 const DELEGATES_ASKED = 101;

@@ -51,7 +51,7 @@ export function useRound(): Round | undefined {
   if (constants === undefined || forgers.length === 0) return undefined;
   const { activeDelegates } = constants;
   // While the blocks of the present slots are unknown, the slot of the newest block counts as the present slot. Later
-  // slots do not count as missed, because the dashboard does not have their blocks yet.
+  // slots do not count as missed, because the dashboard does not have the blocks of these slots yet.
   const currentSlot = isCurrent ? Math.floor((now - Date.parse(constants.epoch)) / 1000 / blockTimeS) : 0;
   return roundSlots({
     blocks,

@@ -26,8 +26,8 @@ export interface NodeRow {
   readonly origin: string;
   readonly port: number;
   /**
-   * Last status of the node that the row shows. The row of the dashboard's own node keeps the last status if that node
-   * does not answer. If any other node does not answer, `status` in its row is undefined.
+   * Last status of the node in this row. The row of the dashboard's own node keeps the last status if that node does
+   * not answer. If any other node does not answer, `status` in its row is undefined.
    */
   readonly status: Status | undefined;
   /** Percentage of peers that have the tip of the node, from `smoothedPercent`; undefined without a status. */

@@ -81,7 +81,7 @@ export function NodesTable() {
 const READER_BADGES = { up: 'good', starting: '', silent: 'bad' } as const;
 const MEGABYTE = 1_000_000;
 
-/** Shows the reading processes of this node; shows nothing if the node has none. */
+/** Shows the reading processes of this node; shows nothing if the node has no reading processes. */
 function Readers() {
   const { status } = useLive();
   const now = useNow();

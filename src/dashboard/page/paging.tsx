@@ -55,7 +55,10 @@ export function Pages({
  */
 const BEFORE = 'page before ';
 
-/** Stores the URL fragment of the page before a page, because a cursor leads only to the next page. */
+/**
+ * Stores, for the page with the fragment `hash`, the URL fragment of the page before (`before`). A cursor leads only to
+ * the next page.
+ */
 function noteBefore(hash: string, before: string): void {
   try {
     sessionStorage.setItem(BEFORE + hash, before);

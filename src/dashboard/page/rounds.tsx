@@ -128,7 +128,7 @@ function sentenceOf({ slot, block, forger }: PastSlot, nameOf: StripProps['nameO
 
 /**
  * Requests the last ended rounds. The blocks of a round show the owner of a missed slot only if the owner forged a
- * block of the round. The function requests the other owners from the node. If the node denies access to this browser,
+ * block of the round. The function requests all other owners from the node. If the node denies access to this browser,
  * these owners stay unknown.
  */
 async function lastRounds(
@@ -157,9 +157,9 @@ interface ReportedSlot {
 }
 
 /**
- * Requests the owners of slots, and returns their public keys by slot. The result lacks owners that the node does not
- * know. The function sends at most `SLOT_REQUESTS_MAX` requests. The result also lacks the owners of slots that these
- * requests do not cover. The result is empty if the node denies access to this browser.
+ * Requests the owners of slots, and returns the public keys of the owners by slot. The result lacks owners that the
+ * node does not know. The function sends at most `SLOT_REQUESTS_MAX` requests. The result also lacks the owners of
+ * slots that these requests do not cover. The result is empty if the node denies access to this browser.
  */
 async function forgersOf(slots: readonly number[]): Promise<ReadonlyMap<number, string>> {
   const forgers = new Map<number, string>();

@@ -4,9 +4,9 @@ const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
 
 /**
- * Returns the sum of the samples of the metric `name` that have all `labels` with the given values. The sum includes
- * samples that have further labels besides `labels`. The result is undefined if no sample of this metric has all
- * `labels` with the given values.
+ * Adds up those samples of the metric `name` that have all `labels` with the given values, and returns the sum. The sum
+ * includes samples that have further labels besides `labels`. The result is undefined if no sample of this metric has
+ * all `labels` with the given values.
  */
 export function metricIn(text: string, name: string, labels: ReadonlyMap<string, string>): number | undefined {
   let sum: number | undefined;

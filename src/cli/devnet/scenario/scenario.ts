@@ -88,8 +88,8 @@ export type Condition =
    */
   | { readonly kind: 'noPenalty' }
   /**
-   * Bounds of a metric on each node. The sum of all samples of the metric that have all `labels` with the given values
-   * must be within the bounds.
+   * Bounds of a metric on each node. The function `metricIn` adds up the samples of the metric with the given `labels`,
+   * and the sum must be within the bounds.
    */
   | {
       readonly kind: 'metric';
