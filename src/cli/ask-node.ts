@@ -124,8 +124,8 @@ const BLOCKED = 'fetch and browsers refuse to ask this port: give the node anoth
  * @param url base address, with or without `http://` and `/api`. If the address has no scheme and no port, the port is
  *   4000. A user and a password in the address are for a proxy in front of the node. No message contains the user or
  *   the password.
- * @throws ProtocolError `USAGE` in three cases: `url` is not an http(s) address, the user or the password in `url`
- *   contains `/`, `?` or `#`, or `timeoutMs` is not set and `BLOOMERY_NODE_TIMEOUT_S` is invalid
+ * @throws ProtocolError `USAGE` if `url` is not an http(s) address, or if its user or its password contains `/`, `?` or
+ *   `#`. Also `USAGE` if `timeoutMs` is not set and `BLOOMERY_NODE_TIMEOUT_S` is invalid
  */
 export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   const { timeoutMs = usualTimeoutMs(process.env), isOwnKind = false } = options;

@@ -1,8 +1,8 @@
 /**
  * Shows the progress of a long command. On a terminal, the module overwrites one line again and again. To any other
- * output, the module writes a new line at most every 10 seconds if the command handles one block after another
- * (`Progress`). For a command with other steps (`StepProgress`), the interval is 5 seconds. The progress goes to the
- * standard error output, because results go to the standard output.
+ * output, the module writes new lines. If the command handles one block after another (`Progress`), the module writes
+ * at most one line in 10 seconds. If the command has other steps (`StepProgress`), the module writes at most one line
+ * in 5 seconds. The progress goes to the standard error output, because results go to the standard output.
  */
 
 import { isatty } from 'node:tty';

@@ -4,7 +4,7 @@
  *
  * Node.js has its own support for source maps. With this support, however, Node.js reads the map of each file that it
  * loads. These reads take a tenth of the start time of a program. The code in this file reads the map of a bundle only
- * if code reads the `stack` of an error and this stack contains a position in the bundle.
+ * when the `stack` of an error is read and this stack contains a position in the bundle.
  */
 
 import { readFileSync } from 'node:fs';

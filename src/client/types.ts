@@ -71,9 +71,9 @@ export interface EventOptions<K extends PropertyKey> {
    */
   readonly types?: readonly K[];
   /**
-   * Address of an account. The node then sends the events of blocks only for the blocks that this account forged, and
-   * the events of transactions only for the transactions that this account sent or received. The address does not
-   * affect any other event, such as `forging/change` or `rounds/change`.
+   * Address of an account. The node then sends the events of blocks only for the blocks that this account forged. The
+   * node sends the events of transactions only for the transactions that this account sent or received. The address
+   * does not affect any other event, such as `forging/change` or `rounds/change`.
    */
   readonly address?: string;
   /**

@@ -20,8 +20,8 @@ export interface TransactionCheck {
   /** Reasons why a node would refuse the transaction, as sentences. */
   readonly faults: readonly string[];
   /**
-   * The number of missing signatures of a multisignature group (`count`), and the public keys of all those members of
-   * the group who have not signed (`of`). Undefined if enough members have signed, or if no group must sign.
+   * The signatures of group members that the transaction still needs: their number (`count`), and the public keys of
+   * all members who have not signed (`of`). Undefined if enough members have signed, or if no group must sign.
    */
   readonly missing: { readonly count: number; readonly of: readonly string[] } | undefined;
   /**

@@ -154,8 +154,8 @@ function watermarksIn(network: Network, folder: string | undefined): WatermarkFi
 }
 
 /**
- * Returns the folder in which the node of these flags stores its watermarks; undefined if this node stores no
- * watermarks.
+ * Returns the folder in which the node that these flags describe stores its watermarks; undefined if this node stores
+ * no watermarks.
  */
 function watermarkFolderFor(network: Network, { config: file }: ForgingImportFlags): string | undefined {
   const { forging } = loadConfig({ network, environment: process.env, ...(file === undefined ? {} : { file }) });

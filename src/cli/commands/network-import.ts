@@ -20,8 +20,9 @@ const NETWORK_FILE = 'network.json';
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * @throws ProtocolError in four cases: the name is invalid, the name is the name of a packaged network and `--out` is
- *   not given, the input files cannot be read or do not belong together, or the folder must not be replaced
+ * @throws ProtocolError if the name is invalid, if an input file cannot be read, if the input files do not belong
+ *   together, or if the folder must not be replaced. Also if the name is the name of a packaged network and `--out` is
+ *   not given
  */
 export function networkImport(flags: NetworkImportFlags): void {
   const { name, protocolVersion } = flags;

@@ -15,8 +15,8 @@ const ENGINE_VARIABLE = 'BLOOMERY_CHDB';
 const USUAL_FORMAT = 'PrettyCompactMonoBlock';
 
 /**
- * @throws ProtocolError `USAGE` in five cases: the query is empty, the query has several statements, `--json` is given
- *   with `--format`, the format is not text, or `--json` is given and the answer has no member `data`
+ * @throws ProtocolError `USAGE` if the query is empty or has several statements, or if the format is not text. Also
+ *   `USAGE` if `--json` is given together with `--format`, or if the answer for `--json` has no member `data`
  * @throws ProtocolError `QUERY_REFUSED` with the error of the engine
  * @throws ProtocolError in the same cases as `embeddedEngine`, `readManifest`, `withSnapshot` and `viewStatements`
  */

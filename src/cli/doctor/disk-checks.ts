@@ -84,9 +84,9 @@ export async function checkDisk(request: DiskRequest): Promise<DiskReport> {
 
 /**
  * Returns the location of the chain to check. If the request does not determine a chain, returns undefined, and in most
- * cases adds a finding with the reason. One case gets no finding: the request names neither a network nor a data
- * folder, and the default folder contains either no chain or several chains. In this case, the user perhaps wants to
- * check only the answers of a node.
+ * cases adds a finding with the reason. In one case, the function adds no finding: the request names neither a network
+ * nor a data folder, and the default folder contains either no chain or several chains. In this case, the user perhaps
+ * wants to check only the answers of a node.
  *
  * @throws ProtocolError `USAGE` if the request names a data folder but no network, and the folder does not contain
  *   exactly one chain

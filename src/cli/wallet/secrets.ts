@@ -39,8 +39,8 @@ const SECRET_FILE_BYTES_MAX = 4 * SECRET_CHARACTERS_MAX + 2;
  * terminal. An empty variable counts as not given. In a file, the secret is the first line that is not blank.
  *
  * @throws ProtocolError `USAGE` for an empty or too long secret, for two different entries on the terminal, and when
- *   there is no file, no variable and no terminal; `SECRET_UNREADABLE` when the file cannot be read; `CANCELLED` when
- *   the input ends without an answer
+ *   none of the three sources exists; `SECRET_UNREADABLE` when the file cannot be read; `CANCELLED` when the input ends
+ *   without an answer
  */
 export async function readSecret(source: SecretSource, terminal: Terminal = PROCESS_TERMINAL): Promise<string> {
   const secret = await givenSecret(source, terminal);
