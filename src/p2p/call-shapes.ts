@@ -9,12 +9,13 @@ import { distinctTexts, type Fields, isListOfRecords, isRecord, isSignatureText,
 /** Name of the SocketCluster event that carries each call except `ping`. */
 export const CALL = 'rpc-request';
 /**
- * Maximum number of transactions, transaction ids or signatures in one gossip message. In generation 3, the
- * same number is the maximum number of transaction ids in one request.
+ * Maximum number of transactions, transaction ids or signatures in one gossip message. In generation 3, one request
+ * also contains at most this number of transaction ids.
  */
 export const ITEMS_MAX = 25;
 /**
- * Maximum number of blocks in one answer; a longer answer is an offence. Nodes of lisk-sdk send at most 34 blocks.
+ * Maximum number of blocks in one answer. An answer with more blocks is an offence. Nodes of lisk-sdk send at most 34
+ * blocks.
  */
 export const BLOCKS_PER_ANSWER_MAX = 100;
 /**
@@ -72,7 +73,10 @@ export function readPendingSignatures(result: Fields): AnswerVerdict<PeerAnswers
   return answered(read);
 }
 
-/** Reads the id and the height of the highest common block in an answer. The function ignores other members. */
+/**
+ * Reads the id and the height of the highest common block in an answer. The function ignores all other members of the
+ * answer.
+ */
 export function readCommonBlock(common: Fields): AnswerVerdict<PeerAnswers['highestCommonBlock']> {
   const id = own(common, 'id');
   const height = own(common, 'height');
@@ -100,7 +104,7 @@ export interface ParsedCall {
   readonly argument: unknown;
   /** Members of the argument; empty if the argument is not an object. */
   readonly fields: Fields;
-  /** The refusal that the node sends if it does not know the procedure. */
+  /** The refusal that the node sends if the node does not know the procedure. */
   readonly unknown: Refused;
 }
 

@@ -61,10 +61,10 @@ function* converse(request: PeerRequest): Conversation<unknown> {
 }
 
 /**
- * Asks a peer for the highest of the given blocks that the peer also has. A peer looks up only one id of each request.
- * The ids are in ascending order of height, and a peer that has one of the blocks also has all blocks below it. The
- * node can therefore use a binary search, with at most eleven calls for 1,000 ids. The search begins with the last id,
- * because most peers have the block of this id.
+ * Asks a peer for the highest of the given blocks that the peer also has. A peer of generation 2 looks up only one id
+ * in each request. The ids are in ascending order of height, and a peer that has one of the given blocks also has all
+ * lower ones. The node can therefore use a binary search, with at most eleven calls for 1,000 ids. The search begins
+ * with the last id, because most peers have the block of this id.
  */
 function* highestCommonBlock(blockIds: readonly string[]): Conversation<PeerAnswers['highestCommonBlock']> {
   let known: PeerAnswers['highestCommonBlock'];
@@ -99,8 +99,8 @@ function unlessFailed<A>(
 }
 
 /**
- * True if an answer reports a failed call in its data, like the answers of `packFailure`. Even an honest peer can send
- * an answer of this kind, for example while the peer is busy or stops.
+ * True if an answer reports a failed call in its data. The answers of `packFailure` have this form. Even an honest peer
+ * can send such an answer, for example while the peer is busy or shuts down.
  *
  * @param member name of a member that every successful answer has
  */
@@ -243,13 +243,13 @@ function commonOf({ id, height, previousBlock = null, timestamp }: Fields): obje
  * Packs the failure of a peer's call as the data of an ordinary answer. Returns undefined if this node must send the
  * failure as an error instead.
  *
- * If a node of lisk-sdk 2.3.8 requests blocks and gets `success: false`, that node reverts its own tip. This node
- * therefore answers a request for blocks with `success: false` in only two cases. Either this node does not have the
- * block with the requested id (`BLOCK_UNKNOWN`), or the request has no valid block id (`BLOCKS_UNSOLICITED`).
+ * If a node of lisk-sdk 2.3.8 requests blocks and gets `success: false`, the lisk-sdk node reverts its own tip. This
+ * node therefore answers a request for blocks with `success: false` in only two cases. Either this node does not have
+ * the block with the requested id (`BLOCK_UNKNOWN`), or the request has no valid block id (`BLOCKS_UNSOLICITED`).
  *
  * On an inbound connection, this node sends only these two failures as data, and all other failures as errors. On a
- * connection that this node dialled, this node sends all failures as data, because a peer of lisk-sdk 2.3.8 bans a
- * dialling node that sends an error.
+ * connection that this node dialled, this node sends all failures as data, because a peer of lisk-sdk 2.3.8 bans a node
+ * that dialled the peer and sends an error.
  */
 export function packFailure(
   asked: AnsweredCall | undefined,

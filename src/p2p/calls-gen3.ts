@@ -105,8 +105,8 @@ export function readCall(data: unknown): IncomingCall {
 }
 
 /**
- * For each kind of request, the function that packs the result of the request. If lisk-sdk 3.0.2 has this kind of
- * request, the result has the form of this release.
+ * Contains, for each kind of request, the function that packs the result of the request. If lisk-sdk 3.0.2 has the kind
+ * of request, the packed result has the same form as in lisk-sdk 3.0.2.
  */
 const PACK_RESULT: Readonly<Record<ChainRequest['kind'], (result: unknown) => unknown>> = {
   tip: (block) => block,
@@ -173,10 +173,10 @@ function readResult(request: PeerRequest, result: unknown): AnswerVerdict<unknow
 }
 
 /**
- * Reads transactions, and skips the transactions that a block already contains. A node of lisk-sdk 3.0.2 sends such a
- * transaction without most of its asset. If this node did not skip the incomplete transaction, this node would penalise
- * an honest peer for invalid data. This node does not need the answer for such a transaction, because it gets the
- * transaction together with its block.
+ * Reads the transactions in an answer, and skips each transaction that is already in a block. A node of lisk-sdk 3.0.2
+ * sends such a transaction without most of its asset. If this node did not skip the incomplete transaction, this node
+ * would penalise an honest peer for invalid data. This node does not need such a transaction in an answer, because this
+ * node gets the block with the whole transaction.
  */
 function readUnconfirmed(fields: Fields): AnswerVerdict<PeerAnswers['transactions']> {
   const verdict = readTransactions(fields);
@@ -188,9 +188,9 @@ function readUnconfirmed(fields: Fields): AnswerVerdict<PeerAnswers['transaction
 
 /**
  * Reads a peer list, and skips each entry that is too large, has no valid IPv4 address, or has no valid port. A peer
- * that opens a connection can claim any address and port as its own, in the parameter `options` of the WebSocket URL. A
- * lisk-sdk node passes this address and port on to every node that asks for the peer list. If one bad entry made the
- * whole list invalid, an attacker could make this node ban every honest node that passes the entry on.
+ * that opens a connection can claim any address and port in the parameter `options` of the WebSocket URL. A lisk-sdk
+ * node passes this address and port on to every node that asks for the peer list. If one bad entry made the whole list
+ * invalid, an attacker could make this node ban every honest node that passes the entry on.
  */
 function readPeerList(entries: unknown): AnswerVerdict<readonly PeerInfo[]> {
   const bad = (reason: string): AnswerVerdict<never> => ({ kind: 'malformed', offence: 'MALFORMED_PEER_LIST', reason });

@@ -30,7 +30,8 @@ export interface Dialled {
 }
 
 /**
- * Starts to dial. Calls and events can arrive before the answer to the handshake, because peers push their info first.
+ * Starts to dial. Calls and events from the peer can arrive before its answer to the handshake, because a peer sends
+ * its info first.
  */
 export function dial(options: DialOptions): Dialled {
   const { address, dialect, info, clock, timeoutMs, on } = options;
@@ -93,7 +94,7 @@ const LATE_REASONS: ReadonlySet<string> = new Set([
 
 /**
  * If a dial failed because of a time limit, returns a close reason whose text contains this time limit. The texts of
- * the libraries do not contain the time limit. Any other close reason stays unchanged.
+ * the libraries do not contain the time limit. The function returns any other close reason unchanged.
  */
 function namingTimeout({ code, reason }: CloseReason, timeoutMs: number): CloseReason {
   if (code === UNANSWERED_CODE) return { code, reason: `The peer did not answer the handshake within ${timeoutMs} ms` };

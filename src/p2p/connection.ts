@@ -35,7 +35,9 @@ import type { RequestKind } from './unsolicited-bytes.ts';
  * answers (`FRAME_BYTES_MAX`).
  */
 const ACKNOWLEDGEMENT_BYTES = 1_000;
-/** Shortest random pause before each measurement of the latency probe, in milliseconds. The longest pause is 60 s. */
+/**
+ * Shortest pause, in milliseconds, before each ping of the latency probe. The pause is random, and lasts at most 60 s.
+ */
 const PROBE_MIN_MS = 20_000;
 const PROBE_SPREAD_MS = 40_001;
 
@@ -130,7 +132,7 @@ export class PeerConnection implements Connection {
     this.#link?.close(reason);
   }
 
-  /** Penalises a peer that sent more frames than its rate limit allows. */
+  /** Penalises a peer that sent more frames than the rate limit for frames allows. */
   overused(detail: string): void {
     this.#offence('MESSAGE_RATE', detail);
   }
@@ -141,8 +143,8 @@ export class PeerConnection implements Connection {
   }
 
   /**
-   * Sends the info of this node to the peer. If the rate limit of the pushes (`#infoBucket`) is reached, a timer sends
-   * the newest info when the limit allows another push.
+   * Sends the info of this node to the peer. If the rate limit for these pushes (`#infoBucket`) is reached, a timer
+   * sends the newest info when the rate limit allows another push.
    *
    * @param early true on an accepted connection whose handshake this node has not answered yet
    */
@@ -214,8 +216,8 @@ export class PeerConnection implements Connection {
   }
 
   /**
-   * Starts a series of pings, which measure the round trip. The node waits 20 to 60 s (random) before each ping. Only
-   * the node that accepted the connection sends these pings.
+   * Starts to send pings, which measure the round-trip time to the peer. The node waits 20 to 60 s (random) before each
+   * ping. Only the node that accepted the connection sends these pings.
    */
   startProbe(): void {
     this.#probe = this.#context.clock.after(PROBE_MIN_MS + this.#context.random.below(PROBE_SPREAD_MS), () => {
@@ -267,12 +269,11 @@ export class PeerConnection implements Connection {
   }
 
   /**
-   * Stores the info that the peer sends about itself, if the info is valid and the peer is compatible.
+   * If the info that the peer sends about itself is valid and the peer is compatible, stores the info.
    *
    * @param answered true if the peer sent the info in a call and expects an answer; false if the peer sent the info in
    *   an event
-   * @throws ProtocolError `INFO_REFUSED` if `answered` is true, and either the info is invalid or the peer is
-   *   incompatible
+   * @throws ProtocolError `INFO_REFUSED` if `answered` is true and this method does not store the info
    */
   #believe(value: unknown, answered: boolean): void {
     const verdict = this.#context.dialect.readInfo(value, this.#info);

@@ -128,15 +128,15 @@ export function gen2Dialect(options: Gen2DialectOptions): WireDialect {
 
     readEvent(event, data): IncomingEvent {
       if (event !== ENVELOPE) return readMessage(event, data);
-      // The data of an event `ENVELOPE` contain the name and the data of another event. Nodes of lisk-sdk send no such
-      // events, but accept them. This node also accepts such events, and sends none.
+      // The data of an event `ENVELOPE` contain the name and the data of another event. Nodes of lisk-sdk accept such
+      // events, but do not send them. This node does the same.
       const name = isRecord(data) ? own(data, 'event') : undefined;
       return isRecord(data) && typeof name === 'string' ? readMessage(name, own(data, 'data')) : { kind: 'ignored' };
     },
   };
 }
 
-/** Reads a message. Ignores unknown members, because releases before 2.3.8 send additional members. */
+/** Reads a message. Ignores unknown members, because lisk-sdk releases before 2.3.8 send additional members. */
 function readMessage(name: string, data: unknown): IncomingEvent {
   const bad = (reason: string): IncomingEvent => ({ kind: 'malformed', name, reason });
   if (!(MESSAGES as readonly string[]).includes(name)) return { kind: 'ignored' };

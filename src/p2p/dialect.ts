@@ -34,7 +34,7 @@ export interface WireDialect {
   readonly events: readonly string[];
   /**
    * Generation of the protocol. The rows of this generation in the table `RATES` (`ports/rates.ts`) limit how often a
-   * peer is allowed to use each procedure and event on a connection.
+   * peer is allowed to call each procedure and to send each event on a connection.
    */
   readonly generation: Generation;
   /**
@@ -48,11 +48,14 @@ export interface WireDialect {
 
   /** Packs the info of this node, with the members in the order of the reference (lisk-sdk). */
   packInfo(info: NodeInfo): object;
-  /** The query of the WebSocket URL that this node dials. */
+  /** Returns the query for the WebSocket URL of a peer that this node dials. */
   query(info: NodeInfo): Record<string, string>;
   /** Checks the query of the WebSocket URL of a dialling peer. The checks run in the order of the reference. */
   readQuery(query: URLSearchParams, ip: string, ownNonce: string): QueryVerdict;
-  /** Checks the info of a connected peer. The accepted info has `address`, even if the peer sends another address. */
+  /**
+   * Checks the info of a connected peer. The accepted info contains `address`, even if the peer sends a different
+   * address.
+   */
   readInfo(value: unknown, address: PeerAddress): InfoVerdict;
   /**
    * Returns the message that sends the packed info of this node to a peer. The message is a call in generation 2, and
@@ -84,7 +87,7 @@ export interface WireDialect {
    */
   packAnswer(call: AnsweredCall, result: unknown, peerId: PeerId): object;
 
-  /** Packs a message for sending. Returns undefined if this generation does not have this message. */
+  /** Packs a message for sending. Returns undefined if this generation does not have this kind of message. */
   packMessage(message: PeerMessage): Outgoing | undefined;
   readEvent(event: string, data: unknown): IncomingEvent;
 }
@@ -101,8 +104,8 @@ export interface Outgoing {
 export type QueryVerdict =
   | { readonly accepted: true; readonly info: PeerInfo }
   /**
-   * `body`: an object that the node sends instead of the text `close.reason`; present only if the reference sends an
-   * object.
+   * `body`: an object that the node sends instead of the text `close.reason`. `body` is present only if the reference
+   * sends an object.
    */
   | { readonly accepted: false; readonly close: CloseReason; readonly body?: object };
 
@@ -161,8 +164,8 @@ export const CLOSE = {
   duplicate: { code: 4404, reason: 'Peer has a duplicate connection' },
   /**
    * The node closes a connection with this code if the small frames of the peer exceed their byte budget
-   * (`SMALL_OF_PEER`) by more than `FLOOD_BYTES_MAX`. Only this project uses the code 4429, because the reference has
-   * no code for this case. Nodes of the reference dial again after an unknown code.
+   * (`SMALL_OF_PEER`) by more than `FLOOD_BYTES_MAX`. The reference has no code for this case, so this project defines
+   * the code 4429. After an unknown code, a node of the reference dials this node again.
    */
   overflow: { code: 4429, reason: 'Peer sends more than is read' },
   query: {

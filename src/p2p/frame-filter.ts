@@ -1,7 +1,7 @@
 /**
- * Filters each received frame before the message layer (the SocketCluster library) gets the frame. A frame is a JSON
- * object of the SocketCluster protocol or a heartbeat; one message contains a frame or a batch of frames. The filter
- * counts and parses each frame. The filter drops a frame that exceeds a limit or is invalid. The queue of the message
+ * Filters each received frame before the message layer (the SocketCluster library) gets the frame. A frame is a
+ * heartbeat or a JSON object of the SocketCluster protocol. One message contains one frame or a batch of frames. The
+ * filter counts and parses each frame, and drops a frame that exceeds a limit or is invalid. The queue of the message
  * layer is unbounded, so the filter must drop all unwanted frames.
  */
 
@@ -32,8 +32,8 @@ import { FLOOD_BYTES_MAX, UnsolicitedBytesBudget } from './unsolicited-bytes.ts'
  */
 export const FRAMES_PER_SECOND_CUT = 1_500;
 /**
- * A peer gets one penalty each time the filter has dropped this number of frames in one window (`RATE_WINDOW_MS`). Only
- * the frames that the filter drops because of the rate limit (`FrameFilter.#frames`) count.
+ * Each time the filter has dropped this number of a peer's frames in one window (`RATE_WINDOW_MS`), the peer gets one
+ * penalty. Only frames that the filter drops because of the rate limit (`FrameFilter.#frames`) count.
  */
 export const FRAMES_DROPPED_PER_CHARGE = 200;
 
@@ -54,9 +54,9 @@ export interface FrameFilterEvents {
   flooded(detail: string): void;
   /**
    * Called when the small frames of the peer (`SMALL_WEIGHT_MAX`) exceed their budget (`SMALL_OF_PEER`) by more than
-   * `FLOOD_BYTES_MAX`. Not even attackers can make an honest peer send so many bytes. The handler must close the
-   * connection without a penalty for the address, and call `FrameFilter.close`. Until the call of `FrameFilter.close`,
-   * the filter calls the handler again for each further frame that it drops because of a byte budget.
+   * `FLOOD_BYTES_MAX`. Attackers cannot make an honest peer send so many bytes. The handler must close the connection
+   * without a penalty for the address, and call `FrameFilter.close`. Until the call of `FrameFilter.close`, the filter
+   * calls the handler again for each further frame that it drops because of a byte budget.
    */
   overflowed(detail: string): void;
 }
@@ -111,7 +111,10 @@ export class FrameFilter {
     return this.#farewell;
   }
 
-  /** Drops all frames from now on. Without this call, the library would still act on frames of a closed connection. */
+  /**
+   * Drops all frames from now on. Without the call of this method, the library would still act on frames of a closed
+   * connection.
+   */
   close(): void {
     this.#closed = true;
   }
@@ -159,9 +162,9 @@ export class FrameFilter {
 
   #frame(value: unknown): Frame | null {
     const event = isRecord(value) ? own(value, 'event') : undefined;
-    // If a frame has the members `event` and `rid`, it is possible that the filter counted the frame as an answer on
-    // arrival. However, `frameOf` reads such a frame as an event. Events must count against the budgets, so the filter
-    // drops a frame with both members.
+    // When a frame with the members `event` and `rid` arrives, the filter can count this frame as an answer. However,
+    // `frameOf` reads such a frame as an event. Events must count against the budgets, so the filter drops a frame with
+    // both members.
     if (isRecord(value) && event !== undefined && own(value, 'rid') !== undefined) return null;
     if (isRecord(value) && event === GOODBYE) return this.#goodbye(own(value, 'data'));
     if (isRecord(value) && event === HANDSHAKE) return this.#handshake(own(value, 'cid'));
@@ -204,7 +207,7 @@ export class FrameFilter {
 
 /**
  * Maximum number of frames that the node reads from one peer in a burst. The maximum is `SAFETY` times the number of
- * frames that can arrive from an honest node in one second, so the node penalises no honest peer.
+ * frames that can arrive from an honest node in one second. Therefore an honest peer never gets a penalty for a burst.
  */
 export function framesAtOnceMax(generation: WireDialect['generation']): number {
   return Math.ceil(SAFETY * honestFramesMax(generation));

@@ -1,12 +1,13 @@
 /**
  * Checks the size, nesting and shape of data from peers. No function of this file throws because of invalid data. The
- * functions read only an object's own members, so a member of its prototype never counts as data from the peer.
+ * functions read only the members of an object itself. A member of the object's prototype never counts as data from the
+ * peer.
  */
 
 import { isIpv4 } from '../primitives/ip.ts';
 
 /**
- * Up to this number, the arrays and objects in a frame add nothing to the weight of the frame (see the head of
+ * Number of arrays and objects in a frame that add nothing to the weight of the frame (see the head of
  * `unsolicited-bytes.ts`). The longest answers of real nodes contain 34 full blocks, or the rows of these blocks
  * (`rows-gen2.ts`). Such an answer has about 20,000 arrays and objects. The node does not refuse a frame with more than
  * `CONTAINERS_FREE` arrays and objects, because an asset of generation 3 can contain any number of arrays and objects.
@@ -22,9 +23,9 @@ const CONTAINER_BYTES = 8;
 export const FRAME_BYTES_MAX = 3_048_576;
 /**
  * Maximum number of WebSocket frames (fragments) in one message. Nodes send each message in one WebSocket frame. The
- * maximum suffices for a proxy that splits the largest message into fragments of 48 kilobytes. No other limit counts
- * fragments before their message ends, and fragments can be empty. Without this maximum, a peer could make the node
- * handle a million fragments in a second.
+ * maximum allows a proxy to split the largest message into fragments of 48 kilobytes. All other limits count only
+ * complete messages or bytes, and a fragment can be empty. Without this maximum, a peer could make the node handle a
+ * million fragments in a second.
  */
 export const MESSAGE_FRAGMENTS_MAX = 64;
 /** Maximum number of bytes, as JSON, of the information that a node sends about itself (node info). */
@@ -72,15 +73,16 @@ export function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-  // Searching a million lists for `__proto__` takes as long as parsing them. Therefore `tame` searches the value only
-  // if `MAY_NAME_PROTO` matches the text. A match is rare.
+  // For a value with a million lists, a search for `__proto__` takes as long as parsing. The code therefore calls
+  // `tame`, which searches the value, only if `MAY_NAME_PROTO` matches the text. A match is rare.
   return !MAY_NAME_PROTO.test(text) || tame(value) ? value : undefined;
 }
 
 /**
  * Reduces a value to a frame with only the members that the message layer uses; undefined if the value is not a frame.
  *
- * @param events accepted event names; the library treats some other event names as commands to itself
+ * @param events accepted event names. The function refuses all other names, because the library treats some of them as
+ *   commands to itself
  */
 export function frameOf(value: unknown, events: ReadonlySet<string>): Frame | undefined {
   if (!isRecord(value)) return undefined;
@@ -149,7 +151,10 @@ export function infoCount(value: unknown): number | undefined {
   return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : undefined;
 }
 
-/** Reads a port from 1 to 65535, in the same forms as `infoCount`; undefined for anything else. */
+/**
+ * Reads a port from 1 to 65535: a number, or a decimal text like in `infoCount`. The result is undefined for anything
+ * else.
+ */
 export function portOf(value: unknown): number | undefined {
   const port = infoCount(value);
   return port !== undefined && port >= 1 && port <= 65_535 ? port : undefined;
@@ -249,7 +254,7 @@ function isModest(text: string): boolean {
 
 /**
  * Position of the quote that ends a JSON string; the length of `text` if no quote ends it. The function uses `indexOf`,
- * because most of a frame is inside of strings, and `indexOf` is several times as fast as a loop over the characters.
+ * because most of a frame is inside strings, and `indexOf` is several times as fast as a loop over the characters.
  *
  * @param from position after the opening quote
  */

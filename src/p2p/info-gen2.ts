@@ -23,7 +23,7 @@ export const INFO_MEMBERS = [
 
 /**
  * The value of `state` in each info that this node sends, about itself or about a peer; 2 means connected. A receiver
- * ignores the value, because the receiver's own connections show the states of its peers.
+ * ignores the value, because the receiver knows from its own connections which of its peers are connected.
  */
 export const STATE = 2;
 
@@ -39,8 +39,8 @@ export function infoOf(fields: Fields, address: PeerAddress): PeerInfo {
 }
 
 /**
- * True for a valid semantic version of at most 128 characters. Real nodes reject an info with an invalid version. They
- * also reject a whole peer list if one of its entries has an invalid version.
+ * True for a valid semantic version of at most 128 characters. Real nodes reject an info with an invalid version. If
+ * one entry of a peer list has an invalid version, real nodes reject the whole list.
  */
 export function isVersion(value: unknown): value is string {
   return typeof value === 'string' && value.length <= 128 && semver.valid(value) !== null;

@@ -48,15 +48,19 @@ export function isProtocolCompatible(theirs: string | undefined, ours: string): 
   return major !== undefined && major >= 1 && major === majorOf(ours);
 }
 
-/** Members of the info in the query of a dialling peer, or the close reason if `readQueryInfo` refuses the query. */
+/**
+ * The members of the info in the query of a dialling peer. If `readQueryInfo` refuses the query, the close reason
+ * instead.
+ */
 export type QueryInfo =
   | { readonly peerFields: Fields; readonly options: Fields }
   | { readonly peerFields?: undefined; readonly close: CloseReason };
 
 /**
  * Checks the query of a dialling peer in the same order as the reference, and reads the members of the peer's info from
- * the query. The parameter `members` lists the names of these members. A member of the JSON in the parameter `options`
- * has priority over the parameter of the same name, because parameters hold numbers only as text.
+ * the query. The argument `members` lists the names of these members. A member can be in the query in two places: as a
+ * parameter of its own, and in the JSON text of the parameter `options`. The JSON text has priority, because a
+ * parameter holds a number only as text.
  */
 export function readQueryInfo(
   query: URLSearchParams,

@@ -79,12 +79,12 @@ export class Link {
     return this.#ended;
   }
 
-  /** Number of bytes that wait in this process, because the operating system does not accept them yet. */
+  /** Number of sent bytes that are still in this process, because the operating system has not accepted them yet. */
   get unsentBytes(): number {
     return this.#webSocket.bufferedAmount;
   }
 
-  /** Gives the link a function that returns the unsent bytes of all peers together. */
+  /** Gives the link a function that returns the unsent bytes of all peers together (see `UNSENT_BYTES_TOTAL_MAX`). */
   shareLimit(unsentOfAll: () => number): void {
     this.#unsentOfAll = unsentOfAll;
   }
@@ -139,7 +139,7 @@ export class Link {
   }
 
   /**
-   * Closes the connection like the reference: sends the event `#disconnect` with code and reason, then a WebSocket
+   * Closes the connection as the reference does: sends the event `#disconnect` with code and reason, then a WebSocket
    * close frame.
    *
    * @param body object that the event `#disconnect` contains instead of the reason text

@@ -43,8 +43,8 @@ export class PeerCalls {
   readonly #peer: AskingPeer;
   /**
    * Counts of the peer's requests: all requests (`asked`), and the requests that this node answered without a failure
-   * (`answered`). If the peer sends no request for more than `REQUESTS_REMEMBERED_MS`, both counts begin again at 0. A
-   * request that this node refuses before it looks for the answer does not count.
+   * (`answered`). If the peer sends no request for more than `REQUESTS_REMEMBERED_MS`, both counts begin again at 0. If
+   * this node refuses a request before looking for the answer, the request does not count.
    */
   #requests = { asked: 0, answered: 0, lastMs: 0 };
   #answering = 0;
@@ -55,8 +55,8 @@ export class PeerCalls {
   }
 
   /**
-   * Share of the counted requests that this node answered without a failure, 0 to 1; undefined if no request came
-   * within the last `REQUESTS_REMEMBERED_MS`.
+   * Share of the counted requests that this node answered without a failure, from 0 to 1. The share is undefined if no
+   * request came within the last `REQUESTS_REMEMBERED_MS`.
    */
   get responsiveness(): number | undefined {
     const { asked, answered, lastMs } = this.#requests;

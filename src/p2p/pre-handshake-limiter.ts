@@ -1,8 +1,9 @@
 /**
- * Limits TCP connections that have not finished their handshake (the WebSocket handshake and then the handshake of the
- * protocol). Each such connection takes memory, so this module limits their number. When a new connection exceeds the
- * limit, the module closes a connection of the address that has the most unfinished handshakes. Therefore one address
- * with many slow connections cannot lock out other addresses.
+ * Limits TCP connections that have not finished their handshake. Here, the handshake consists of the WebSocket
+ * handshake and, after it, the handshake of the SocketCluster protocol. Each such connection takes memory, so this
+ * module limits their number. When a new connection exceeds the limit, the module closes a connection of the address
+ * that has the most unfinished handshakes. Therefore one address with many slow connections cannot lock out other
+ * addresses.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -31,7 +32,7 @@ interface PreHandshakeLimiterOptions {
  * 3 ms of the main thread. With the rate `HANDSHAKES_PER_SECOND`, the handshakes of all strangers together take about a
  * tenth of the main thread's time. The limiter reserves half of the burst (`HANDSHAKES_AT_ONCE_MAX`) and half of the
  * rate for the first handshake of each address in a window of ten seconds. Therefore a few addresses that connect again
- * and again do not lock out other addresses. When the limits are used up, further handshakes wait.
+ * and again do not lock out other addresses. When these limits are used up, further handshakes wait.
  * `handshakesPendingMax` limits the number of waiting handshakes.
  */
 export const HANDSHAKES_AT_ONCE_MAX = 100;
@@ -65,8 +66,8 @@ export class PreHandshakeLimiter {
   readonly #handshakesAgain = new TokenBucket(HANDSHAKES_AT_ONCE_MAX / 2, 2_000 / HANDSHAKES_PER_SECOND);
   readonly #handshakesNamed = new TokenBucket(NAMED_HANDSHAKES_AT_ONCE_MAX, 1_000 / NAMED_HANDSHAKES_PER_SECOND);
   /**
-   * For each address, counts the attempts to begin a handshake. An attempt counts only if the limits for strangers
-   * apply to it, and if `#handshakes` has a token. Each window lasts ten seconds.
+   * For each address, counts the attempts to begin a handshake. An attempt counts only under two conditions: the limits
+   * for strangers apply to the handshake, and `#handshakes` has a token. Each window lasts ten seconds.
    */
   readonly #greeted = new LruMap<string, RateWindow>(ADDRESSES_MAX);
 

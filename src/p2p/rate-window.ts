@@ -25,7 +25,7 @@ export class RateWindow {
    * @returns the number of uses in the present window, including the new uses
    */
   use(nowMs: number, count = 1): number {
-    // If the clock was set back, a new window starts, because the present window would last too long.
+    // If the clock was set back, a new window starts. Otherwise, the present window would last too long.
     if (nowMs - this.#startMs >= this.#windowMs || nowMs < this.#startMs) {
       this.#startMs = nowMs;
       this.#uses = 0;

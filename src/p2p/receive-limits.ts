@@ -30,9 +30,9 @@ export class ReceiveLimits {
   }
 
   /**
-   * Counts one message or call with the name `name`, and returns the verdict on it. If `name` is not in the table
-   * `RATES`, the verdict is always `taken`. Independently of this class, the frame filter limits the total number of
-   * frames.
+   * Counts one message or call with the name `name`, and returns the verdict on this message or call. If `name` is not
+   * in the table `RATES`, the verdict is always `taken`. Independently of this class, the frame filter limits the total
+   * number of frames.
    */
   use(name: string, nowMs: number): UseVerdict {
     const limits = this.#limits.get(name);

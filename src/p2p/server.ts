@@ -64,9 +64,8 @@ interface ListenerEvents {
   /** Returns true if the configuration names a peer with this IP address (a named peer). */
   isNamed(ip: string): boolean;
   /**
-   * Called when the server has found no fault in the handshake of a peer. `accept` decides about the connection
-   * (`link`) of this peer: it either accepts the link or closes it. If `accept` accepts the link, the server answers
-   * the handshake.
+   * Called when the server has found no fault in the handshake of a peer. `accept` either accepts the connection
+   * (`link`) of this peer, or closes it. If `accept` accepts the connection, the server answers the handshake.
    *
    * @returns the function that the server calls after it has answered the handshake; undefined if `accept` closed the
    *   link
@@ -232,7 +231,7 @@ class AcceptedConnections implements ServerEvents {
       pause.waitFor(connection.filter.count(arrivalOf(data)));
     });
     // Honest nodes never send WebSocket pings or pongs. If a peer sends a ping or a pong, this node closes the
-    // connection, like the reference.
+    // connection, as the reference does.
     webSocket.on('ping', cut);
     webSocket.on('pong', cut);
   }

@@ -19,8 +19,8 @@ import { FRAME_BYTES_MAX, MESSAGE_FRAGMENTS_MAX } from './frame-validation.ts';
  */
 const CLOSE_TIMEOUT_MS = 2_000;
 /**
- * Version of the SocketCluster protocol whose heartbeats are the frames `#1` and `#2`. The reference of each generation
- * uses this version.
+ * Version of the SocketCluster protocol. In this version, the heartbeats are the frames `#1` and `#2`. The reference of
+ * each generation uses this version.
  */
 const PROTOCOL_VERSION = 1;
 const PING_INTERVAL_MS = 8_000;
@@ -224,8 +224,9 @@ export function connectClient({ hostname, port, path, query, timeoutMs, decode }
     autoReconnect: false,
     connectTimeout: timeoutMs,
     ackTimeout: timeoutMs,
-    // Peers have no authentication tokens. Without this member, the library looks for `localStorage`, in which a peer
-    // could store a token. From version 25 on, Node.js has a `localStorage`, and prints a warning at its first use.
+    // Peers have no authentication tokens. Without the member `authEngine`, the library uses `localStorage`, in which a
+    // peer could store a token. From version 25 on, Node.js has a `localStorage`, and prints a warning at its first
+    // use.
     authEngine: {
       loadToken: () => Promise.resolve(null),
       saveToken: (_name, token) => Promise.resolve(token),

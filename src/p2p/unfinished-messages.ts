@@ -7,18 +7,19 @@
  * together. A message of more than `BYTES_FREE` bytes is large. Large messages take turns. The node receives only the
  * large messages that have a turn, and at most `TURNS_MAX` large messages have a turn at the same time. This node
  * pauses the connections of all other large messages until a turn ends. A turn ends when the message is complete, or
- * when the connection of the message loses the turn. A connection loses its turn only while other connections wait. In
- * this case, a connection loses its turn if the connection is slow (`SLOW_BYTES`) at more than `SLOW_LOOKS_MAX` checks
- * in a row, or if the turn lasts more than `TURN_LOOKS_MAX` checks. If several turns last too long, the slowest
- * connection loses its turn first.
+ * when the connection of the message loses the turn. A connection loses its turn only while other connections wait, and
+ * only in two cases. Either the connection is slow (`SLOW_BYTES`) at more than `SLOW_LOOKS_MAX` checks in a row, or the
+ * turn lasts more than `TURN_LOOKS_MAX` checks. If several turns last too long, the slowest connection loses its turn
+ * first.
  *
- * A connection that loses its turn can be the slow connection of an honest node. This node therefore does not close the
- * connection, but pauses it. Waiting connections that have not lost a turn get a turn first. During the pause, the
- * bytes that the peer sends stay in the buffers of the TCP connection. The parts of messages that arrived before the
- * pause take memory, so `HELD_BYTES_MAX` limits their sum. There are two exceptions, in which this node closes the
- * connection that loses its turn. First, this node closes the connection if the part of the message that has arrived
- * would make the sum exceed `HELD_BYTES_MAX`. Second, this node closes a connection that loses a second turn with the
- * same message. Without the second exception, connections that send only a few bytes would get turns forever.
+ * A connection that loses its turn can be the slow connection of an honest node. This node therefore pauses such a
+ * connection instead of closing it. In two cases, this node closes the connection instead of pausing it. First, this
+ * node closes the connection if the received part of its message would make the sum of such parts exceed
+ * `HELD_BYTES_MAX`. Second, this node closes a connection that loses a second turn with the same message. Without the
+ * second case, connections that send only a few bytes would get turns forever. Among the waiting connections, those
+ * that have not lost a turn get a turn first. The parts of messages that arrived before the pause take memory, so
+ * `HELD_BYTES_MAX` limits their sum. The bytes that the peer sends during the pause stay in the buffers of the TCP
+ * connection.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';
@@ -58,9 +59,9 @@ const LOOK_MS = 1_000;
  */
 const SLOW_BYTES = 16_000;
 /**
- * Maximum number of checks in a row at which a connection is allowed to be slow. If the connection is also slow at the
- * next check, and other connections wait, the connection loses its turn. Most connections recover from packet loss
- * within this number of checks.
+ * Maximum number of checks in a row at which a connection is allowed to be slow. If the connection is slow at one more
+ * check in this row, and other connections wait, the connection loses its turn. Most connections recover from packet
+ * loss within this number of checks.
  */
 const SLOW_LOOKS_MAX = 3;
 /**
@@ -186,8 +187,8 @@ export class UnfinishedMessages<C> {
   }
 
   /**
-   * Gives a free turn to the waiting message that began first. Messages that have lost a turn come after all other
-   * waiting messages.
+   * Gives a free turn to the waiting message that began first. A message that has lost a turn gets a turn only if no
+   * other message waits.
    */
   #next(): void {
     if (this.#waiting === 0) return;
@@ -241,8 +242,8 @@ export class UnfinishedMessages<C> {
   }
 
   /**
-   * Called when no connection waits. The method sets the counters of each turn (`turnBytes` and `turnLooks`) to 0,
-   * except if the connection of the turn was slow at the last check. Such a connection keeps its counters, so it loses
+   * Called when no connection waits. If the connection of a turn was not slow at the last check, the method sets the
+   * counters of the turn (`turnBytes` and `turnLooks`) to 0. A connection that was slow keeps its counters, so it loses
    * its turn sooner when other connections wait again.
    */
   #rest(): void {

@@ -9,8 +9,8 @@
  * these blocks. If bytes arrive faster than an honest node sends, this node pauses receiving from the connection
  * (backpressure). Third parties can make an honest node send small frames (`SMALL_WEIGHT_MAX`), but only up to a limit
  * (`FLOOD_BYTES_MAX`). This node closes a connection that exceeds this limit. Heavy frames (all frames that are not
- * small) never close a connection, because they can be blocks that an honest node passes on. This node does not read a
- * heavy frame that it drops, so the frame costs almost no processor time.
+ * small) never close a connection, because they can be blocks that an honest node passes on. This node drops a heavy
+ * frame without reading it, so a dropped heavy frame costs almost no processor time.
  *
  * An answer begins with the number of its request, so the beginning of a frame shows whether the frame can be an answer
  * (`seemsAnswer`). `UnsolicitedBytesBudget` counts a frame with such a beginning as the answer to a pending request,
@@ -65,8 +65,8 @@ const HEAVY_RESERVE = HEAVIEST;
 const HEAVY_OF_ALL_PEERS: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
 /**
  * Budget of all peers together for heavy answers to requests of the kind `other` (see `RequestKind`). Each peer can
- * cause this node to send such a request to the peer every five seconds. Without this budget, each of these requests
- * would allow a heavy answer.
+ * cause this node to send such a request to the peer every five seconds. Without this budget, peers could make this
+ * node read a heavy answer to each of these requests.
  */
 export const HEAVY_ANSWERS_OF_ALL_PEERS: ByteRate = { capacity: 3_000_000, perSecond: 2_000_000, debtMax: HEAVIEST };
 /**
@@ -141,9 +141,9 @@ export class SharedUnsolicitedBytesBudget {
 interface PendingRequest {
   readonly answerBytes: number;
   readonly what: RequestKind;
-  /** Whether `arrived` has assigned a message to this request. */
+  /** True if `arrived` has assigned a message to this request. */
   isArrived: boolean;
-  /** Whether `mayRead` has assigned a frame to this request. */
+  /** True if `mayRead` has assigned a frame to this request. */
   isRead: boolean;
 }
 
@@ -186,8 +186,8 @@ export class UnsolicitedBytesBudget {
     if (settled === undefined) return;
     this.#pending.splice(this.#pending.indexOf(settled), 1);
     // This class does not know which request a frame answers. It is possible that the class has counted the answer to
-    // the removed request as the answer to another pending request. In this case, the class marks the other request as
-    // a request without an answer.
+    // the removed request as the answer to another pending request. In this case, the class marks this other pending
+    // request as not answered.
     for (const step of ['isArrived', 'isRead'] as const) {
       const mistaken = settled[step] ? undefined : this.#pending.find((each) => each[step]);
       if (mistaken !== undefined) mistaken[step] = false;
@@ -197,7 +197,7 @@ export class UnsolicitedBytesBudget {
   /**
    * Counts the bytes of a message that arrived. A message that can be an answer to a pending request does not count.
    *
-   * @param seems whether the message begins like an answer
+   * @param seems true if the message begins like an answer
    * @returns milliseconds for which this node must pause the connection
    */
   arrived(bytes: number, nowMs: number, seems: boolean): number {
@@ -215,8 +215,7 @@ export class UnsolicitedBytesBudget {
    * exceptions: an answer to a request of the kind `blocks`, and an answer with a weight of at most `SMALL_WEIGHT_MAX`.
    *
    * @param containerBytes a function that returns the weight that arrays and objects add to the size of the frame.
-   *   `mayRead` calls this function only if it needs the weight
-   * @param seems whether the frame begins like an answer
+   *   `mayRead` calls this function only if it needs the weight @param seems true if the frame begins like an answer
    */
   mayRead(bytes: number, containerBytes: () => number, nowMs: number, seems: boolean): boolean {
     const request = seems ? this.#requestFor(bytes, 'isRead') : undefined;
@@ -250,9 +249,9 @@ export class UnsolicitedBytesBudget {
 
   #readSmall(weight: number, nowMs: number): boolean {
     // If the frame exceeds the budget `SMALL_OF_PEER`, the node drops the frame. The dropped frame counts towards
-    // `FLOOD_BYTES_MAX`. While all peers together exceed `ARRIVING_OF_ALL_PEERS`, this function extends the window in
-    // which dropped frames are counted. Without the longer window, many connections could flood at the same time, and
-    // each of them would stay below `FLOOD_BYTES_MAX`.
+    // `FLOOD_BYTES_MAX`. While all peers together exceed `ARRIVING_OF_ALL_PEERS`, this function extends the window for
+    // this count. Without the longer window, many connections could flood at the same time, and each of them would stay
+    // below `FLOOD_BYTES_MAX`.
     if (this.#small.level(nowMs) < weight) {
       if (this.#shared.arriving.debtMs(nowMs) > 0) this.#beyond.extend(nowMs);
       this.#beyond.use(nowMs, weight);

@@ -1,6 +1,6 @@
 /**
  * Checks a connection before the HTTP parser gets it. The only allowed input is one request for a WebSocket. Without
- * this check, the parser would handle all requests in a packet, perhaps thousands, before the node could stop the
+ * this check, the parser would handle all requests in a packet (perhaps thousands) before the node could stop the
  * parser.
  */
 
@@ -50,8 +50,8 @@ const QUESTION_MARK = 0x3f;
 const SPACE = 0x20;
 
 /**
- * True if the rest of the request (the text after the path) has HTTP version 1.1, and headers that ask for a WebSocket
- * and announce no body.
+ * Checks the rest of the request (the text after the path). Returns true if the HTTP version is 1.1, and if the headers
+ * ask for a WebSocket and announce no body.
  */
 function isUpgrade(rest: string): boolean {
   const [line = '', ...headers] = rest.split('\r\n');
