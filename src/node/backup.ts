@@ -51,7 +51,7 @@ interface Manifest extends CopiedChain {
 
 const FORMAT = 'bloomery-snapshot-1';
 const NO_SNAPSHOT = 'it is not a snapshot: it does not begin as a snapshot does';
-/** Message of zlib for a file that is not compressed. */
+/** Error message of zlib if a file is not compressed. */
 const NO_GZIP = 'incorrect header check';
 const MANIFEST_BYTES_MAX = 4_000;
 const READ_BYTES = 256 * 1024;
@@ -61,17 +61,16 @@ const READ_BYTES = 256 * 1024;
  */
 const UNPACKED_TIMES_MAX = 100;
 /**
- * Size in bytes that any unpacked snapshot is allowed to have, even if its file is very small. A small file can contain
- * a genesis block with many similar accounts, which compress well.
+ * Every unpacked snapshot is allowed to have this size in bytes, even if its file is very small. A small file can
+ * contain a genesis block with many similar accounts, which compress well.
  */
 const UNPACKED_BYTES_ALWAYS = 256 * 1024 * 1024;
 
 /**
  * Copies the chain into `<folder>/<network>/chain`, where a node with the option `--data-dir <folder>` finds it. A node
- * can use the chain during the copy. The copy does not contain the signing journal. In an old copy of the journal, the
- * newest signed headers are missing, so a node that trusts this copy could sign headers that contradict the missing
- * headers. On a node without a journal, the delegates first wait before they sign, as `double-forging-guard.ts`
- * describes.
+ * can use the chain during the copy. The copy does not contain the signing journal. An old copy of the journal lacks
+ * the newest signed headers. A node that trusts the old copy could sign headers that contradict the missing headers. On
+ * a node without a journal, the delegates wait before their first signature, as `double-forging-guard.ts` describes.
  *
  * @throws ProtocolError `BACKUP_EXISTS` when the folder already has data of the network, `STORE_DAMAGED` when the copy
  *   is damaged; errors of `copyStore` and of the system. After an error, no files of the unfinished copy remain
@@ -121,7 +120,8 @@ export async function createSnapshot(
   const draft = `${file}.part`;
   const copyFolder = `${file}.copy`;
   return withTemporaryPaths([draft, copyFolder], async () => {
-    // The snapshot is made from a copy, so its manifest and its content belong to the same moment.
+    // The snapshot is made from a copy of the chain. The manifest and the content of the snapshot therefore belong to
+    // the same moment.
     const copy = { ...location, dataDirectory: copyFolder };
     await copyWithProgress(chainDirectory(location), chainDirectory(copy), systemClock, onProgress);
     onProgress({ step: 'checking the copy' });
@@ -162,13 +162,13 @@ export async function createSnapshot(
 
 export interface RestoreOptions {
   /**
-   * Digest of the state at the snapshot's tip, taken from a node that the operator trusts. If this option is present,
-   * the state in the file must have this digest, and the restore does not verify the blocks.
+   * Digest of the state at the snapshot's tip. The operator got this digest from a node that the operator trusts. If
+   * this option is present, the state in the file must have this digest, and the restore does not verify the blocks.
    */
   readonly trustedDigest?: string;
   /**
-   * True to trust the file, for example for a devnet. The state in the file must have the digest of the manifest, but
-   * the restore does not verify the blocks.
+   * True to trust the file, for example for a devnet. The state in the file must have the digest that the manifest
+   * states, but the restore does not verify the blocks.
    */
   readonly isTrusted?: boolean;
   readonly onProgress?: (height: number, tipHeight: number) => void;
@@ -176,7 +176,7 @@ export interface RestoreOptions {
 
 /**
  * Restores a snapshot, after several checks. The height, the block id and the digest of the restored chain must be
- * equal to the values in the manifest. The options decide about the other checks:
+ * equal to the values in the manifest. The options determine the other checks:
  * - By default, the function verifies every block and all data that are computed from the blocks.
  * - If the options contain a trusted digest, the function does not verify the blocks. It compares the digest of the
  *   state with the trusted digest.
@@ -273,7 +273,10 @@ async function unpack(file: string, draft: ChainLocation): Promise<Manifest> {
   return manifest;
 }
 
-/** Passes on up to `bytesMax` bytes, and throws an error if there are more. A malicious file must not fill the disk. */
+/**
+ * Passes on up to `bytesMax` bytes, and throws an error if there are more. Without this limit, a malicious file could
+ * fill the disk.
+ */
 async function* bounded(chunks: AsyncIterable<Buffer>, bytesMax: number): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of chunks) {
@@ -349,7 +352,7 @@ async function describeWhole(copy: ChainLocation, original: ChainLocation): Prom
 }
 
 /**
- * Returns the layout of a copied store. A copy has the layout of the original. This layout can be the layout of an
+ * Returns the layout of a copied store. A copy has the same layout as the original store, which can be the layout of an
  * earlier version.
  */
 async function layoutOfCopy(copy: ChainLocation): Promise<number> {

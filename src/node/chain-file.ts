@@ -16,8 +16,8 @@ import { ProtocolError } from '../primitives/errors.ts';
  */
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
 /**
- * Maximum number of bytes in one read. A line that lies within one read is a view into the bytes of the read, so the
- * line keeps all these bytes in memory.
+ * Maximum number of bytes in one read. If a line lies within one read, the line is a view into the bytes of this read.
+ * Each such line keeps all bytes of the read in memory.
  */
 const READ_BYTES = 1024 * 1024;
 const LINE_FEED = 10;
@@ -95,7 +95,7 @@ export function openChainFile(file: string): ChainFile {
 
 async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly FileLine[]> {
   let number = 0;
-  /** Bytes of the current line in earlier chunks, if the line spans several chunks. */
+  /** If the current line spans several chunks, the bytes of this line in the earlier chunks. */
   let open: Buffer[] = [];
   let openBytes = 0;
   const take = (last: Buffer): FileLine[] => {
@@ -122,7 +122,7 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly 
 }
 
 function isBlank(bytes: Buffer): boolean {
-  // Most lines have other characters than white space in their first bytes, so the function rarely decodes a whole
+  // The first bytes of most lines contain a character that is not white space, so the function rarely decodes a whole
   // line.
   return (
     bytes.subarray(0, BLANK_BYTES_LOOKED_AT).toString('utf8').trim() === '' && bytes.toString('utf8').trim() === ''

@@ -1,4 +1,6 @@
-/** Opens a chain for a command: to read it beside a running node, or to change it while no node runs. */
+/**
+ * Opens a chain for a command. A command can read the chain while a node runs, or change the chain while no node runs.
+ */
 
 import { mkdtempSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -162,8 +164,8 @@ export async function openIndexedSnapshot(location: ChainLocation): ReturnType<t
 
 /**
  * Returns a clock that never shows a time before the timestamp of the tip of a stored chain. Without this clock, a
- * command could refuse stored blocks as blocks from the future. Perhaps the clock of the node that stored the blocks
- * was ahead of the clock of this machine, for example in a devnet.
+ * command could refuse stored blocks as blocks from the future. Stored blocks can seem to be from the future if the
+ * node that stored them had a clock ahead of this machine's clock, for example in a devnet.
  */
 export function clockOfChain(store: Pick<StoredChain, 'tip'>, params: ChainParams, clock = systemClock): Clock {
   const tipMs = momentMs(store.tip()?.timestamp ?? 0, params);

@@ -1,6 +1,6 @@
 /**
- * Counts blocks, transactions, missed slots and reorgs of the last hour and day in bounded memory, for the charts of
- * the dashboard.
+ * Counts the blocks, transactions, missed slots and reorgs of the last hour and of the last day, for the charts of the
+ * dashboard. The counts take bounded memory.
  */
 
 import type { BlockOrigin } from '../engine/chain-listeners.ts';
@@ -53,8 +53,8 @@ export class ChartHistory {
   readonly #dependencies: HistoryDependencies;
   readonly #points: Readonly<Record<HistorySpan, Sums[]>> = { hour: [], day: [] };
   /**
-   * Slot of the newest applied block. Undefined before the first applied block, and after a revert until the next block
-   * is applied.
+   * Slot of the newest applied block. Undefined before the first applied block. Also undefined after a revert, until
+   * the next block is applied.
    */
   #tipSlot: number | undefined;
 
@@ -113,7 +113,7 @@ export class ChartHistory {
       const timeMs = Math.floor(nowMs / intervalMs) * intervalMs;
       let point = points.at(-1);
       // If the clock was set back, the newest point can belong to an interval after the current one. In this case, new
-      // blocks and reorgs count in this newest point.
+      // blocks and reorgs are added to this newest point.
       if (point === undefined || point.timeMs < timeMs) {
         point = { timeMs, blocks: 0, transactions: 0, missedSlots: 0, reorgs: 0, delaysMs: 0, delayed: 0, pool, peers };
         points.push(point);

@@ -1,6 +1,6 @@
 /**
- * Recognises a chain file of another network by the genesis block at its start, so that the error of the import can
- * name that network.
+ * Recognises that a chain file belongs to another network, by the genesis block at the start of the file. The error of
+ * the import can then name that network.
  */
 
 import { textOfLine } from '../protocol/block/block-line.ts';
@@ -26,8 +26,8 @@ export interface NetworkNames {
 /**
  * Finds the genesis block of another network at the start of a file.
  *
- * @param first the block of the first line; the line itself if its block has height 1, or if no valid block of this
- *   network can be read from the line
+ * @param first the block of the first line. The argument is the line itself in two cases: the block has height 1, or no
+ *   valid block of this network can be read from the line
  * @returns the id and payload hash of the genesis block of another network; undefined if the line does not contain such
  *   a block. A line with the id or the payload hash of this network's genesis block belongs to this network, even if
  *   the line is damaged

@@ -1,7 +1,7 @@
 /**
  * Selects the parts of a node that depend on the generation: wire dialect, maximum number of gossip peers and
- * generation profile. Two other parts are selected elsewhere: the rules (`protocol/generations.ts`) and the HTTP
- * dialect (`http/http-server.ts`).
+ * generation profile. Other files select two further parts: the rules (`protocol/generations.ts`) and the HTTP dialect
+ * (`http/http-server.ts`).
  */
 
 import type { GenerationProfile } from '../engine/generation-profile.ts';

@@ -1,10 +1,10 @@
 /**
  * Finds out which members of a multisignature group have signed a transaction in the pool. A signature does not
  * identify its signer, so the search tries the signatures with the keys of the members. A group has at most 15 members.
- * With the signatures of 15 members, the search takes up to 120 signature checks. With 15 signatures that no member
- * made, the search takes 225 checks. The node charges the time of the checks to the verification budget of the HTTP
- * client that asks for the signers. For each request of a client, the node makes only a few checks in each iteration of
- * the event loop.
+ * With 15 signatures that 15 members made, the search takes up to 120 signature checks. With 15 signatures that no
+ * member made, the search takes 225 signature checks. The node charges the time of the checks to the verification
+ * budget of the HTTP client that asks for the signers. For each request of a client, the node makes only a few checks
+ * in each iteration of the event loop.
  */
 
 import type { Payer } from '../engine/pool/verification-budget.ts';
@@ -17,7 +17,7 @@ import type { PublicKey, Signature, SignatureOracle, Transaction } from '../prot
 
 /**
  * Maximum number of finished and unfinished searches in the cache. By default, a queue of the pool contains at most
- * 1,000 transactions (`pool.transactionsPerQueueMax`), so the cache has room for a search for each transaction of one
+ * 1,000 transactions (`pool.transactionsPerQueueMax`), so the cache has room for one search per transaction of one
  * queue.
  */
 const REMEMBERED_MAX = 1_000;
@@ -27,8 +27,9 @@ const REMEMBERED_MAX = 1_000;
  */
 const CHECKS_PER_TURN = 8;
 /**
- * Time, in milliseconds, in which a check makes and hashes the bytes that the signature covers. The node charges this
- * time in addition to the time of the signature check, even when the signature cache has the result.
+ * Time, in milliseconds, that a check takes to make and hash the bytes that the signature covers. The node charges this
+ * time for every check, also if the signature cache has the result of the check. The node charges the time of the
+ * signature check in addition.
  */
 const HANDLING_MS = 0.05;
 
@@ -85,8 +86,9 @@ export function createGroupSigners(parts: GroupSignersParts): FindSigners {
         search.step(parts);
         // A client that asks for signers does nothing wrong, so the checks must not use up the `waste` bucket of the
         // client. The time of the checks is therefore added to the second argument `handlingMs`. `charge` does not take
-        // the time in this argument from the `waste` bucket (see `Payer`). If the first argument made the signature
-        // checks, `charge` would take their time from this bucket. Therefore the first argument does no work.
+        // the time in this argument from the `waste` bucket (see `Payer`). The first argument of `charge` is a
+        // function. If this function made the signature checks, `charge` would take their time from the `waste` bucket.
+        // Therefore the function does no work.
         payer.charge(() => undefined, parts.spentMs() - beforeMs + HANDLING_MS);
       }
       if (search.signers !== undefined) return search.signers;
@@ -124,8 +126,8 @@ class Search {
   readonly #transaction: Transaction;
   readonly #group: Group;
   /**
-   * The transaction without signatures. The search tries each signature on this copy, because the rules refuse a
-   * signature that the transaction already has.
+   * The transaction without signatures. The search checks each signature with this copy. With the transaction itself,
+   * the rules would refuse each signature, because the transaction already has it.
    */
   readonly #bare: Transaction;
   readonly #unassigned: Signature[];
@@ -169,8 +171,8 @@ class Search {
   }
 
   /**
-   * Skips members for whom all signatures in `#unassigned` were tried: these members have not signed. When no member is
-   * left, the method sets `signers`.
+   * Skips each member for whom all signatures in `#unassigned` were tried, because such a member has not signed. When
+   * no member is left, the method sets `signers`.
    */
   #skip(): void {
     const { min, members } = this.#group;
@@ -187,8 +189,8 @@ class Search {
 }
 
 /**
- * Makes the error for a client whose verification budget is used up. Such a client gets the same error when it sends a
- * new transaction.
+ * Makes the error for a client whose verification budget is used up. If this client sends a new transaction, it gets
+ * the same error.
  */
 function tooManyChecks(): ProtocolError {
   return new ProtocolError('VERIFICATION_LIMIT', {}, 'Too many signatures to verify, please try again later.');

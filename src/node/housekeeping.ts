@@ -21,8 +21,8 @@ export interface Housekeeping {
 }
 
 /**
- * For each job, a cron pattern with the times at which the job runs. A pattern has six fields. The first field gives
- * the seconds (0 to 59).
+ * For each job, a cron pattern with the times at which the job runs. A pattern has six fields, and the first field
+ * contains the seconds (0 to 59).
  */
 type HousekeepingTimes = Readonly<Record<keyof HousekeepingJobs, string>>;
 

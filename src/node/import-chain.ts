@@ -1,4 +1,6 @@
-/** Imports the blocks of a file into a store. The import verifies each new block like a block from a peer. */
+/**
+ * Imports the blocks of a file into a store. The import verifies each new block in the same way as a block from a peer.
+ */
 
 import { availableParallelism } from 'node:os';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
@@ -15,10 +17,10 @@ import { backfill, backfillWhenLagging, type IndexBackfill } from './index-backf
 
 /**
  * Maximum number of blocks in one commit. This maximum is larger than in a running node, because no other work waits
- * during an import. Larger commits write less: one commit writes an account or a database page only once, even if
- * several blocks change it. A commit writes no undo records for blocks that are already final at the end of the commit.
- * If the commits of an import are larger, more of its blocks are already final at the end of their commit, so the
- * import writes fewer undo records in total.
+ * during an import. Larger commits write less. If several blocks of one commit change the same account or database
+ * page, the commit writes it only once. A commit writes no undo records for blocks that are already final at the end of
+ * the commit. If the commits of an import are larger, more of its blocks are already final at the end of their commit,
+ * so the import writes fewer undo records in total.
  */
 export const BLOCKS_PER_COMMIT = 510;
 /**
@@ -29,17 +31,17 @@ const GROUPS_AHEAD_MAX = 3;
 /** Number of lines in one job of a thread. With full blocks, a job takes about ten milliseconds. */
 const LINES_PER_JOB = 10;
 /**
- * End of the message about a block that the import refused, perhaps because the clock of this machine is wrong
- * (`isByClock`).
+ * Last part of the message about a refused block. The import adds this part if it is possible that the block was
+ * refused because the clock of this machine is wrong (`isByClock`).
  */
 const AHEAD =
   ": the block is ahead of this machine's clock: correct the clock, or import the file when the block's time has come";
 
 export interface ImportProgress {
   readonly height: number;
-  /** Number of blocks that this import has added to the chain so far. */
+  /** Number of blocks that this import has added to the chain. */
   readonly blocks: number;
-  /** Number of transactions in these blocks. */
+  /** Number of transactions in the blocks that this import has added. */
   readonly transactions: number;
 }
 
@@ -93,7 +95,7 @@ interface RefusedLine {
  * @returns the number of imported blocks and transactions, and the height of the chain
  * @throws ProtocolError `IMPORT_REFUSED` with line, height, id and reason of the first refused block, or
  *   `CHAIN_FILE_UNREADABLE`; errors of the store. After an error, the chain keeps the blocks that the import has
- *   appended before
+ *   already appended
  */
 export async function importChain(options: ImportOptions): Promise<ImportResult> {
   const run = new ImportRun(options);
@@ -102,7 +104,7 @@ export async function importChain(options: ImportOptions): Promise<ImportResult>
     wasStopped = await readInto(run, options);
   });
   // If reading the file failed, the import still applies the blocks that it has read. If the import refuses one of
-  // these blocks, the message of the error names the refusal before the reading error.
+  // these blocks, the error message states first the refusal and then the failure of the reading.
   const takingOver = await failureOf(() => run.takeRest());
   const broken = isUnreadable(reading) ? withTip(reading, run.progress.height) : reading;
   const ending = await failureOf(() => run.end());
@@ -114,8 +116,8 @@ export async function importChain(options: ImportOptions): Promise<ImportResult>
  * Reads the lines of the file, and passes them to `run`.
  *
  * @returns true when the import was stopped before the last line
- * @throws ProtocolError `CHAIN_FILE_UNREADABLE`, also for an empty file, because the program that wrote the file
- *   probably failed; errors of `run`, for example `IMPORT_REFUSED`
+ * @throws ProtocolError `CHAIN_FILE_UNREADABLE`, also if the file is empty, because the program that wrote an empty
+ *   file probably failed; errors of `run`, for example `IMPORT_REFUSED`
  */
 async function readInto(run: ImportRun, { file, signal }: ImportOptions): Promise<boolean> {
   let isEmpty = true;
@@ -151,14 +153,14 @@ function withTip({ code, data, message, cause }: ProtocolError, height: number):
 }
 
 /**
- * Throws the first error in `outcomes`, if there is one. If this error is a ProtocolError, its message includes the
- * messages of later errors with another code.
+ * Throws the first error in `outcomes`, if there is one. If this first error is a ProtocolError, its message also
+ * contains the messages of the later errors that have a different code.
  */
 function throwInOrder(outcomes: readonly (Error | undefined)[]): void {
   const failures = outcomes.filter((outcome) => outcome !== undefined);
   const [first] = failures;
   if (first === undefined) return;
-  // One cause, such as a full disk, often makes the writes of blocks and the writes of indexes fail. Therefore the
+  // One cause, such as a full disk, often makes both the writes of blocks and the writes of indexes fail. Therefore the
   // message contains only the first of several errors with the same code.
   const differing = failures.filter((failure, at) => at === failures.findIndex((each) => isAlike(each, failure)));
   if (differing.length === 1 || !(first instanceof ProtocolError)) throw first;
@@ -249,9 +251,9 @@ class ImportRun {
       jobs.push({ numbers: lines.map(({ number }) => number), blocks });
     }
     const done = this.#takeOver(jobs, this.#underWay.at(-1) ?? Promise.resolve());
-    // `take` or `takeRest` later awaits the promise of this group. If the promise of a job or of the group rejects,
-    // `take` or `takeRest` then throws the error. Until then, the empty handlers prevent Node.js from treating the
-    // rejection as unhandled.
+    // `take` or `takeRest` later awaits the promise of this group. If the promise of the group rejects, or the promise
+    // of one of its jobs, `take` or `takeRest` then throws the error. Until then, the empty handlers prevent Node.js
+    // from treating the rejection as unhandled.
     for (const { blocks } of jobs) blocks.catch(() => undefined);
     done.catch(() => undefined);
     this.#underWay.push(done);
@@ -265,9 +267,9 @@ class ImportRun {
    */
   async #takeOver(jobs: readonly ReadJob[], before: Promise<void>): Promise<void> {
     await before;
-    // Applying blocks keeps this thread busy. Before this work, the method lets one iteration of the event loop run. In
-    // this iteration, the import can take further lines from the file and send them to the worker threads. The worker
-    // threads then read these lines while this thread applies the group.
+    // Applying blocks keeps this thread busy. Therefore the method first lets one iteration of the event loop run. In
+    // this iteration, the import can read further lines from the file and send these lines to the worker threads. The
+    // worker threads then process these lines while this thread applies the group.
     await yieldToEventLoop();
     if (this.#options.signal?.aborted === true) {
       this.#wasStopped = true;
@@ -291,8 +293,8 @@ class ImportRun {
           this.#last = block;
         } catch (error) {
           if (!(error instanceof BlockRejected)) throw error;
-          // The error must name the first refused block. It is possible that a block on an earlier line of the group is
-          // refused, too. Therefore the import applies the blocks on the earlier lines first.
+          // The error must name the first refused block. Blocks on earlier lines of the group are not applied yet, and
+          // one of them can also be refused. Therefore the import applies these blocks first.
           await this.#append(group);
           if (lineNumber === 1) this.#refuseForeign(read);
           const id = Buffer.isBuffer(read) ? unverifiedId(textOfLine(read)) : read.id;
@@ -304,8 +306,8 @@ class ImportRun {
   }
 
   /**
-   * Reads a line for which the line reader returned no block: the line has no valid block, differs from its block, or
-   * has block 1.
+   * Reads a line for which the line reader returned no block. There are three possible reasons: the line has no valid
+   * block, the text of the line differs from its block, or the block has height 1.
    */
   #look(line: Buffer): ReadBlock {
     return blockOfLine(textOfLine(line), this.#chain.rules.codec);

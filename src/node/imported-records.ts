@@ -1,8 +1,8 @@
 /**
  * Stores which signing records (`signing-record.ts`) were imported on this machine, and into which data folders. Only
- * one node is allowed to use a signing record. Each import is stored as an entry, which is a file in the folder of the
- * watermarks (`watermark-files.ts`). If an operator later imports a copy of the record into another data folder on this
- * machine, the entry reveals the earlier import.
+ * one node is allowed to use a signing record, because two nodes could sign contradicting headers. Each import is
+ * stored as an entry, which is a file in the folder of the watermarks (`watermark-files.ts`). If an operator later
+ * imports a copy of the record into another data folder on this machine, the entry reveals the earlier import.
  */
 
 import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
@@ -19,8 +19,8 @@ export interface ImportedRecord {
 }
 
 /**
- * The name of an entry contains the first digits of the id of the signing record. This constant is the number of these
- * hexadecimal digits. 32 digits (128 bits) are enough to distinguish all records.
+ * Number of hexadecimal digits of a signing record's id in the name of its entry. The name contains the first digits of
+ * the id. 32 digits (128 bits) are enough to distinguish all records.
  */
 const ID_DIGITS = 32;
 
@@ -47,8 +47,8 @@ export class ImportedRecords {
   }
 
   /**
-   * Stores an entry, and flushes it. If the process ends during the write, the entry stays unreadable, and `add`
-   * returns false from then on.
+   * Stores an entry, and flushes it. If the process ends during the write, the entry stays unreadable, and later calls
+   * of `add` for this record return false.
    *
    * @returns false if there is an entry already, readable or not
    * @throws errors of the system

@@ -1,4 +1,7 @@
-/** Backfills the indexes of a store during an import or the verification of a chain. Both tasks defer indexing. */
+/**
+ * Backfills (completes) the indexes of a store during an import or during the verification of a chain. Both tasks defer
+ * indexing: they first append blocks without index entries.
+ */
 
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { StoredChain } from '../store/chain/stored-chain.ts';
@@ -9,9 +12,9 @@ export type IndexBackfill = Pick<StoredChain, 'indexLag' | 'deferIndexing' | 'ba
 /**
  * Maximum lag of the indexes: the number of blocks and transactions without index entries. If the lag is above this
  * limit, `backfillWhenLagging` writes the missing entries. A lag of this size takes about forty megabytes of memory. If
- * a process is killed at this lag, writing the missing entries later takes up to half a minute. A lower limit makes
- * backfills more frequent, and each backfill changes the transaction lists of nearly all addresses. With a limit of
- * 100,000, an import therefore wrote twice as many bytes as with `LAG_MAX`.
+ * the process is killed at this lag, a later process needs up to half a minute to write the missing entries. A lower
+ * limit makes backfills more frequent, and each backfill changes the transaction lists of nearly all addresses. With a
+ * limit of 100,000, an import therefore wrote twice as many bytes as with `LAG_MAX`.
  */
 const LAG_MAX = 400_000;
 

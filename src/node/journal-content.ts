@@ -1,6 +1,6 @@
 /**
- * Reads the lines of a signing journal (`journal-file.ts`), and removes a damaged last line. A damaged line before the
- * last line is an error.
+ * Reads the lines of a signing journal (`journal-file.ts`). If the last line is damaged, removes it. If any other line
+ * is damaged, throws an error.
  */
 
 import { closeSync, fsyncSync, ftruncateSync, lstatSync, openSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,10 @@ export const JOURNAL_MODE = 0o600;
 /** Content of the lines of a journal. */
 export interface JournalContent {
   readonly known: Map<PublicKey, Known>;
-  /** File identity in the newest line that holds a file identity; undefined when the journal has no such line. */
+  /**
+   * The file identity (`file-identity.ts`) in the newest line that holds a file identity; undefined when the journal
+   * has no such line.
+   */
   readonly identity: FileIdentity | undefined;
   /** Checksum of the newest line about a delegate; undefined when the journal has no such line. */
   readonly newest: string | undefined;
@@ -37,8 +40,8 @@ export interface JournalContent {
 
 /**
  * Reads all lines of a journal. If the file does not exist, the function creates it. If the last line is damaged, the
- * function removes this line, because the node had not finished the write of the line. The node sends a block only
- * after it has written the line of the block, so it has not sent the block of this line.
+ * node had not finished the write of this line, so the function removes the line. The removal is safe: the node sends a
+ * block only after it has written the line of the block, so it never sent the block of the damaged line.
  *
  * @param fingerprint checksum of a line, from the fingerprint file; undefined if no such file or checksum exists
  * @throws ProtocolError `JOURNAL_UNREADABLE` for a damaged line before the last line, or if the file cannot be read;
@@ -88,9 +91,9 @@ function wholeLines(file: string, content: Buffer, fingerprint?: string): Journa
 }
 
 /**
- * The remedy for a damaged journal is never a backup of the journal, because a backup could lack the newest signatures.
- * A start without a journal is safe while `forging.riskDoubleForging` is off, because the delegates then wait before
- * they sign.
+ * The remedy for a damaged journal is never a backup of the journal. A backup could lack the newest signatures, so
+ * delegates could sign contradicting headers. A start without a journal is safe while `forging.riskDoubleForging` is
+ * off, because the delegates then wait before they sign.
  */
 const REMEDY =
   'move the file away, then import the newest file of `bloomery forging export`, or start without a record: the ' +
@@ -103,7 +106,7 @@ function unreadable(file: string, line: number): ProtocolError {
 function readOrCreate(file: string): Buffer {
   try {
     // The lock of the journal is in the folder of the path `file`. If two folders contained links to one journal, the
-    // journal would have two locks.
+    // journal would have two locks, and two nodes could write to it.
     if (lstatSync(file).isSymbolicLink()) throw new Error('it is a symbolic link: link or move the whole data folder');
     return readBounded(file, { bytesMax: BYTES_MAX });
   } catch (error) {

@@ -3,12 +3,13 @@
  * `record` returns, so after a restart the node knows the newest header that each delegate signed. There are three
  * kinds of lines for a delegate. The first kind holds a signed header. The second kind holds a time: before this time,
  * the delegate has possibly signed headers that are not in the journal. The third kind records that the delegate moved
- * to another node. A line of the third kind is valid until the next signed header, or until a line that says that the
- * delegate has returned. A line with a header or a move that came from a watermark has the mark `isOutside`. A fourth
- * kind of line holds the identity of the journal file (`file-identity.ts`). The identity is the inode number and the
- * birth time of the file. A copy of the file contains the same line, but has another inode number or birth time, so the
- * node recognises the copy. If a backup is written into the existing journal file, the identity of the file does not
- * change. The fingerprint (`journal-fingerprint.ts`) reveals such a backup.
+ * to another node. A line of the third kind is valid until the journal gets a newer line of two sorts: a line with a
+ * signed header of the delegate, or a line that says that the delegate has returned. A line with a header or a move
+ * that came from a watermark has the mark `isOutside`. A fourth kind of line holds the identity of the journal file
+ * (`file-identity.ts`). The identity is the inode number and the birth time of the file. A copy of the file contains
+ * the same line, but the copy itself has a different inode number or birth time. The node therefore recognises the
+ * copy. If a backup is written into the existing journal file, the identity of the file does not change. The
+ * fingerprint (`journal-fingerprint.ts`) reveals such a backup.
  */
 
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -41,8 +42,9 @@ import { journalOwner, lockJournal, takenOver } from './journal-lock.ts';
 
 export interface JournalOptions {
   /**
-   * Maximum number of lines in addition to one line for each delegate. When the file has more lines, the next write
-   * first replaces the file by a new file with only the newest values of each delegate. Default 20,000.
+   * Maximum number of lines in the file in addition to one line for each delegate. When the file has more lines, the
+   * next write first replaces the file. The new file contains only the newest values of each delegate. The default is
+   * 20,000.
    */
   readonly spareLinesMax?: number;
 }
@@ -56,9 +58,10 @@ export interface JournalFile extends FolderJournal {
    */
   move(publicKeys: readonly PublicKey[], atS: number): void;
   /**
-   * Adds what an imported record says about delegates, and ends earlier moves of these delegates. All lines are written
-   * together, and are on the disk when `take` returns. After an error, the journal is unchanged. A power cut during the
-   * write can leave only some of the lines. Even with only these lines, no delegate signs earlier than with all lines.
+   * Adds the values of an imported record about delegates, and ends earlier moves of these delegates. All lines are
+   * written together, and are on the disk when `take` returns. After an error, the journal is unchanged. A power cut
+   * during the write can leave only some of the lines. Even with only these lines, no delegate signs earlier than with
+   * all lines.
    *
    * @param isComplete true if the journal has the newest header of each of its delegates after this call. A journal
    *   that was a copy then counts as an original.
@@ -72,7 +75,7 @@ export interface TakenDelegate {
   readonly last?: SignedHeader;
   readonly heldSinceS: number;
   /**
-   * True if it is possible that another node has the original of the record and signs the next header
+   * True if it is possible that another node has the original of the record and signs the delegate's next header
    * (`SigningJournal.isCopyFor`).
    */
   readonly isCopy: boolean;
@@ -115,8 +118,8 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
 
 /**
  * Checks the lines of a journal, if no process uses the journal. The function does not take the lock of the journal. If
- * it took the lock, it could displace the lock of a node in a paused container. That node could then not sign after the
- * end of the pause.
+ * the function took the lock, it could displace the lock of a node in a paused container. After the pause, that node
+ * could not sign any more.
  *
  * @param file existing journal
  * @returns text that names the process that uses the journal; undefined when no process uses the journal
@@ -200,8 +203,8 @@ class FileJournal implements JournalFile {
     const { heldSinceS = 0, isCopy } = this.#known.get(publicKey) ?? {};
     const last = this.last(publicKey);
     if (last !== undefined && last.timestamp >= heldSinceS) return false;
-    // Lines of earlier versions have no member `isCopy`. In these lines, the wait of a delegate that has a header is
-    // always the wait of a copy.
+    // Lines of earlier versions have no member `isCopy`. In lines of earlier versions, the delegate's wait always comes
+    // from a copy if the delegate has a signed header.
     return isCopy ?? last !== undefined;
   }
 
@@ -229,7 +232,7 @@ class FileJournal implements JournalFile {
 
   adopt(publicKey: PublicKey, header: SignedHeader): void {
     // The first of the two lines contains the header. The second line (`heldSinceS: 0`) ends the delegate's wait. If a
-    // crash leaves only the first line, the delegate still waits, and its wait is not shorter than without this call.
+    // crash leaves only the first line, the delegate still waits, and waits at least as long as without this call.
     this.#write(...outsideEntriesOf(publicKey, { last: header }), { delegate: publicKey, heldSinceS: 0 });
   }
 
@@ -261,7 +264,7 @@ class FileJournal implements JournalFile {
       const hold = holdEntry(publicKey, heldSinceS, isCopy, foreignS ?? this.foreignS(publicKey));
       if (last === undefined) {
         const isMoved = this.movedAtS(publicKey) !== undefined;
-        // The last line is for earlier versions of the node. In these versions, this line ends the move.
+        // The last line of the list is for earlier versions of the node, in which this line ends the move.
         return isMoved ? [hold, { delegate: publicKey, movedAtS: NOT_MOVED }, hold] : [hold];
       }
       const header = entryWith(publicKey, last);
@@ -317,8 +320,8 @@ class FileJournal implements JournalFile {
       }
     }
     // The fingerprint is renewed before the node sends the block whose header is in the new line. The fingerprint is
-    // therefore at least as new as the line of the last sent block. There are two exceptions: a failed write of the
-    // fingerprint, and a power cut.
+    // therefore at least as new as the line of the last sent block, except in two cases: the write of the fingerprint
+    // failed, or a power cut came before the fingerprint was on the disk.
     if (this.#isIdentityRecorded) this.#renewFingerprint();
   }
 
@@ -359,12 +362,12 @@ class FileJournal implements JournalFile {
       fsyncSync(this.#descriptor);
     } catch (error) {
       this.#torn = true;
-      // It is possible that the process ends before the next append. Therefore the file must not keep lines of a failed
-      // write.
+      // The next append would remove the lines of this failed write. But the process can end before the next append, so
+      // the lines are removed now.
       try {
         this.#undoLine();
       } catch {
-        // The next append tries again to remove the lines.
+        // The next append makes a second attempt to remove the lines.
       }
       throw error;
     }

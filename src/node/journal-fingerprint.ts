@@ -2,11 +2,12 @@
  * Reads and writes the fingerprint of a signing journal. The fingerprint is a small file beside the journal. The
  * fingerprint contains the identity of its own file, and the checksum of the newest line about a delegate in the
  * journal. If the journal records its own identity, the node replaces the fingerprint by a new file after each new
- * line. When a backup is copied over existing files, these files keep their inodes and birth times. The restored
- * journal is then still the file whose identity it records. The fingerprint reveals the backup if the node has replaced
- * the fingerprint after the backup was made. If the backup also replaced the fingerprint, the identity in the
- * fingerprint is not the identity of the present fingerprint file. If only the journal was restored, the journal lacks
- * the line whose checksum is in the fingerprint.
+ * line. When a backup is copied over existing files, these files keep their inodes and birth times. The identity in the
+ * restored journal is then still the identity of the journal file, so this identity does not reveal the backup. The
+ * fingerprint reveals the backup if the node has replaced the fingerprint after the backup was made. There are two
+ * cases. If the backup contained the fingerprint too, the restored fingerprint contains an identity that is not the
+ * identity of the present fingerprint file. If only the journal was restored, the journal lacks the line whose checksum
+ * is in the fingerprint.
  */
 
 import { closeSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -16,7 +17,10 @@ import { isFileIdentity, type FileIdentity } from './journal-lines.ts';
 
 /** Content of the fingerprint beside a journal. */
 export interface JournalFingerprint {
-  /** False when the fingerprint contains the identity of another file: the fingerprint is a copy or from a backup. */
+  /**
+   * False when the identity in the fingerprint is not the identity of the fingerprint file. The fingerprint is then a
+   * copy, or comes from a backup.
+   */
   readonly isSameFile: boolean;
   /** Checksum of the newest line about a delegate; undefined for a journal without such a line. */
   readonly newest: string | undefined;
@@ -47,9 +51,10 @@ export function readFingerprint(journalFile: string): JournalFingerprint | undef
 }
 
 /**
- * Replaces the fingerprint. The new fingerprint is not flushed to the disk. A power cut can bring the old fingerprint
- * back. The old fingerprint contains the checksum of an earlier line of the journal, so it does not make the journal
- * look like a backup. If the new fingerprint cannot be written, the old fingerprint stays and no error is reported.
+ * Replaces the fingerprint. The new fingerprint is not flushed to the disk, so a power cut can bring the old
+ * fingerprint back. The old fingerprint contains the checksum of an earlier line of the journal, so the old fingerprint
+ * does not make the journal look like a backup. If the new fingerprint cannot be written, the old fingerprint stays and
+ * no error is reported.
  */
 export function renewFingerprint(journalFile: string, newest: string | undefined): void {
   const file = fingerprintFileOf(journalFile);

@@ -35,15 +35,16 @@ export interface Known {
    */
   readonly isCopy?: boolean;
   /**
-   * Timestamp of the newest block that another node signed for the delegate after `last`, as far as this node has noted
-   * such blocks (`Waits.noteForeign`).
+   * Timestamp of the newest block that another node signed for the delegate after the header `last`. Only blocks that
+   * this node has noted count (`Waits.noteForeign`).
    */
   readonly foreignS?: number;
   /** Unix time in whole seconds at which the delegate moved to another node. */
   readonly movedAtS?: number;
   /**
-   * The header and the move of a watermark that was newer than the journal. The node did not write this header and this
-   * move itself, so they do not count if `forging.riskDoubleForging` is on. A later signed header replaces them.
+   * The header and the move from a watermark that was newer than the journal. This header and this move do not count if
+   * `forging.riskDoubleForging` is on, because they do not come from the node's own journal. A later signed header
+   * replaces both.
    */
   readonly outside?: Pick<Known, 'last' | 'movedAtS'>;
   /** Id of block 2 of the chain for which the header `last` was signed. Only watermarks have this member. */
@@ -52,7 +53,7 @@ export interface Known {
 
 export type Entry = DelegateEntry | FileIdentity;
 
-/** Mark of a line with the header or the move of a watermark (`Known.outside`). Earlier versions ignore the mark. */
+/** Mark of a line whose header or move came from a watermark (`Known.outside`). Earlier versions ignore the mark. */
 interface FromOutside {
   readonly isOutside?: true;
 }
@@ -74,8 +75,9 @@ export const NOT_MOVED = 0;
 
 /**
  * Adds the value in a line about a delegate to `known`. A line with a signed header ends an earlier move of the
- * delegate: the node signs or imports a header only for a delegate that has returned. A line with `heldSinceS` does not
- * end a move, because a node can find that its journal is a copy while the delegate forges on another node.
+ * delegate, because the node signs or imports a header only for a delegate that has returned. A line with `heldSinceS`
+ * does not end a move: a node that finds that its journal is a copy writes such a line, even while the delegate forges
+ * on another node.
  */
 export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void {
   const before = known.get(entry.delegate) ?? {};
@@ -89,7 +91,8 @@ export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void 
     const { movedAtS: _, outside, ...rest } = before;
     if ('movedAtS' in entry) {
       const move = entry.movedAtS === NOT_MOVED ? {} : { movedAtS: entry.movedAtS };
-      // A move of this journal replaces only the move of the watermark, and not the header of the watermark.
+      // A move in this journal replaces only the move that came from the watermark. The header that came from the
+      // watermark stays.
       const header = outside?.last === undefined ? {} : { outside: { last: outside.last } };
       known.set(entry.delegate, { ...rest, ...header, ...move });
     } else {
@@ -101,8 +104,8 @@ export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void 
 }
 
 /**
- * Returns the new value of `Known.outside`. The line with the header of a watermark comes before the line with its
- * move, so the header also replaces an earlier move.
+ * Returns the new value of `Known.outside`. For one watermark, the line with the header comes before the line with the
+ * move. The header therefore also replaces the move of an earlier watermark.
  */
 function outsideWith(
   { outside }: Known,

@@ -5,7 +5,7 @@ import { ProtocolError } from '../primitives/errors.ts';
 import { ownerOf, takeLock, type ProcessLock } from '../store/disk/process-lock.ts';
 import { systemClock } from './system.ts';
 
-/** Returns a text that names the process that uses a journal; undefined when no process uses it. */
+/** Returns a text that names the process that uses a journal; undefined when no process uses the journal. */
 export function journalOwner(file: string): string | undefined {
   return ownerOf(dirname(file), lockNameOf(file), systemClock);
 }
@@ -31,7 +31,7 @@ export function lockJournal(file: string): ProcessLock {
   }
 }
 
-/** The error for a write after this process has lost the lock. */
+/** Returns the error for a write that this process tries after it has lost the lock. */
 export function takenOver(file: string): ProtocolError {
   return new ProtocolError(
     'JOURNAL_TAKEN_OVER',

@@ -2,7 +2,8 @@
  * Computes the maximum memory that a node needs. Each queue, cache and buffer that peers or clients can fill has a
  * bound. The budget of a queue, cache or buffer is its maximum size in bytes, which is computed from this bound. With
  * the default options, the sum of all budgets and `BASE_BYTES` is below the smallest value of `memory.limitMb` that the
- * schema allows. The default of `memory.limitMb` is higher, to leave room for objects that V8 has not collected yet.
+ * schema allows. The default of `memory.limitMb` is higher than this sum, to leave room for objects that V8 has not
+ * collected yet.
  *
  * To add a budget: export the bound from the file that defines it, and add an item to `budgetsOf`. If the bound limits
  * the number of entries, the item multiplies the bound by the largest size of an entry.
@@ -51,9 +52,9 @@ const KB = 1000;
 const MB = 1_000_000;
 
 /**
- * Memory of a node that holds no data: V8, compiled code, threads. A devnet node has 59 MB of own memory
- * (`ownMemoryBytes`) after its start (Node 20, Linux). The rest of `BASE_BYTES` is for code that is compiled later and
- * for the pages that LMDB keeps during a transaction.
+ * Memory, in bytes, of a node that holds no data: V8, compiled code, threads. After its start, a devnet node has 59 MB
+ * of own memory (`ownMemoryBytes`), measured with Node 20 on Linux. The rest of `BASE_BYTES` is for code that is
+ * compiled later and for the pages that LMDB keeps during a transaction.
  */
 const BASE_BYTES = 150 * MB;
 

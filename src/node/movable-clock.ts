@@ -16,9 +16,9 @@ export type ClockSetting =
   | { readonly kind: 'frozen'; readonly atMs: number };
 
 /**
- * Shortest delay of timers on a frozen clock, in milliseconds; a delay of 0 stays 0. Code that waits for a later time
- * sets a timer again and again, because a frozen clock never shows that time. Without this minimum, such code with a
- * short delay would run in a busy loop.
+ * Shortest delay of timers on a frozen clock, in milliseconds; a delay of 0 stays 0. A frozen clock never shows a later
+ * time, so code that waits for a later time sets a timer again and again. Without this minimum, such code would run in
+ * a busy loop if the delay of its timer is short.
  */
 const FROZEN_DELAY_MS_MIN = 50;
 
@@ -30,7 +30,10 @@ export function timeOf(setting: ClockSetting, machineMs: number): number {
   return setting.kind === 'frozen' ? setting.atMs : machineMs + setting.aheadMs;
 }
 
-/** Returns a setting that is `skewMs` ahead of the given setting, or behind it if `skewMs` is negative. */
+/**
+ * Returns a setting whose clock is `skewMs` ahead of a clock with the given setting. If `skewMs` is negative, the clock
+ * is behind.
+ */
 export function skewed(setting: ClockSetting, skewMs: number): ClockSetting {
   return setting.kind === 'frozen'
     ? { kind: 'frozen', atMs: setting.atMs + skewMs }

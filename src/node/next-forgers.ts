@@ -11,7 +11,7 @@ import { slotAtMs } from '../protocol/slots.ts';
 import type { PublicKey } from '../protocol/types.ts';
 
 export interface ForgingChain {
-  /** Store of the chain. The store contains at least the genesis block. */
+  /** Store of the chain, which contains the genesis block and possibly further blocks. */
   readonly store: ChainReader;
   readonly rules: Rules;
   readonly clock: Pick<Clock, 'nowMs'>;

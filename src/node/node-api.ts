@@ -40,7 +40,7 @@ export interface NodeApiDependencies {
   readonly stoppableTime?: StoppableTime | undefined;
   /** See `Verifier.spentMs`. */
   readonly spentMs: () => number;
-  /** Default `any`. */
+  /** The peers that the configuration asks for; default: `any`. */
   readonly wantedPeers?: WantedPeers;
   readonly metrics?: { text(): Promise<string> } | undefined;
   /** Returns the state of the reading processes; undefined if the node itself answers the HTTP requests. */
@@ -156,9 +156,9 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
   }
 
   /**
-   * True when the node has no peers and needs none. A node without P2P needs no peers. If `wantedPeers` is `named`, the
-   * node needs peers. Any other node needs no peers if the delegates that forge on it own all slots of the round to
-   * which the next block belongs.
+   * True when the node has no peers and needs no peers. If `wantedPeers` is `none`, the node needs no peers. If
+   * `wantedPeers` is `named`, the node needs peers. If `wantedPeers` is `any`, the node needs no peers while the
+   * delegates that forge on it own all slots of the round to which the next block belongs.
    */
   function isAlone(): boolean {
     if (wantedPeers === 'none') return true;

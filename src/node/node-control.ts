@@ -1,4 +1,7 @@
-/** The hooks through which the supervisor of a devnet, or a test, controls a node. `bloomery start` uses no hook. */
+/**
+ * The hooks through which the supervisor of a devnet, or a test, controls a node. `bloomery start` uses none of these
+ * hooks.
+ */
 
 import type { Ed25519 } from '../crypto/ed25519.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -38,9 +41,9 @@ export interface NodeControl {
   /** Wraps the transport before the engine gets it, for example to delay messages. */
   wire?(over: Transport): Transport;
   /**
-   * True if only `http.socketTimeoutMs` limits the time for which an HTTP connection stays idle. It is possible that a
-   * client in the same process gets no processor time for some seconds. With a shorter limit, the server could close
-   * the idle connection just before the client's next request arrives.
+   * True if only `http.socketTimeoutMs` limits the time for which an HTTP connection stays idle. A client in the same
+   * process possibly gets no processor time for some seconds, so its connection stays idle. With a shorter limit, the
+   * server could close this connection just before the client's next request arrives.
    */
   readonly keepsConnections?: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * Builds a node from its parts, and closes the parts in the reverse order. Each part is built after the parts that it
- * needs.
+ * Builds a node from its parts, and closes the parts in the reverse order. The node builds each part after the parts on
+ * which this part depends.
  */
 
 import { platform, release } from 'node:os';
@@ -62,7 +62,7 @@ export interface NodeOptions {
   readonly observer: Observer;
   /** Registry of the observer's metrics. If it is absent, the HTTP interface has no metrics. */
   readonly metrics?: MetricsRegistry;
-  /** Called during long synchronous work (`ChainDependencies.onProgress`). */
+  /** The node calls this function repeatedly during long synchronous work (`ChainDependencies.onProgress`). */
   readonly onProgress?: () => void;
   /** Controls for the supervisor of a devnet, or for a test. `bloomery start` does not set this member. */
   readonly control?: NodeControl;
@@ -81,14 +81,14 @@ export interface RunningNode {
    *   close all parts
    */
   close(): Promise<void>;
-  /** Resolves when the node finds damage in the chain store. The caller should then close the node. */
+  /** Resolves when the node finds damage in the chain store. The caller should then close the running node. */
   readonly damaged: Promise<ProtocolError>;
 }
 
 /**
  * Maximum number of results in the signature cache. With the default configuration, the pool holds at most 5,000
- * transactions. The cache is larger than the pool. When a pooled transaction arrives in a block, the cache therefore
- * usually still has the results for the transaction.
+ * transactions, so the cache has room for more results than the pool has transactions. When a pooled transaction
+ * arrives in a block, the cache therefore usually still has the results for this transaction.
  */
 export const SIGNATURE_ANSWERS_MAX = 8_000;
 const MEGABYTE = 1_000_000;
@@ -142,8 +142,8 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     closers.add(() => store.close());
     if (control === undefined) refuseUnsigned(store, dataDirectory);
     const log = createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });
-    // The node opens the signing journal after the store, because the store refuses a folder of another network. The
-    // node must not write to such a folder.
+    // The node opens the signing journal after the store. If the folder belongs to another network, opening the store
+    // fails, so the node does not write a journal into this folder.
     const journal = memory?.journal ?? openJournal(journalFileOf(dataDirectory));
     closers.add(() => {
       journal.close();
@@ -213,7 +213,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         },
         expectsPeers: wantedPeers === 'named',
         dialsPeers: wantedPeers !== 'none',
-        // A node with P2P off has no peers, so its consensus would never be high enough for forging.
+        // If P2P is off, the node has no peers, so its peer consensus would never be high enough for forging.
         profile: {
           ...generation.profile,
           forgingConsensusMin: wantedPeers === 'none' ? 0 : config.forging.consensusMin,
@@ -250,7 +250,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         { api, engine, store, delegates, chainDirectory, clock: chainClock, observer, memoryLimitBytes },
         metrics,
       );
-      // A devnet restarts nodes within one process, so the recording of the metrics must end when the node closes.
+      // A devnet restarts nodes within one process. Therefore the recording of the metrics must end when a node closes.
       closers.add(endStateMetrics);
     }
     let httpPort = 0;

@@ -1,4 +1,7 @@
-/** Creates the transport of a node without peers. The transport opens no port, and each dial or peer request fails. */
+/**
+ * Creates the transport of a node without peers. The transport opens no port, and fails each dial and each request to a
+ * peer.
+ */
 
 import { ProtocolError } from '../primitives/errors.ts';
 import type { Transport } from '../ports/transport.ts';

@@ -1,7 +1,7 @@
 /**
- * Limits the number of HTTP connections by the number of files that the process is allowed to open. Each connection
- * takes a file descriptor. Without a free descriptor, the process can neither open its files nor accept a connection,
- * not even from this machine.
+ * Limits the number of HTTP connections, depending on the number of files that the process is allowed to open. Each
+ * connection takes a file descriptor. Without a free descriptor, the process cannot open its files, and cannot accept
+ * any connection (not even from this machine).
  */
 
 import { readFileSync } from 'node:fs';

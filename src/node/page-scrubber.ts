@@ -3,7 +3,7 @@
  * without an error, and the database library (LMDB) can end the process when it reads a damaged page. The scrubber also
  * compares the entries of the state with the checksum of the state, to find changed bytes inside a value. Finally, the
  * scrubber checks the newest undo records, and the note (`NoteStore`) that contains the finalized height. Each undo
- * record and the note have checksums of their own.
+ * record has its own checksum, and the note has its own checksum.
  */
 
 import { join } from 'node:path';
@@ -19,8 +19,8 @@ import { STATE_CHANGED } from '../store/chain/open.ts';
 import { checkPages, type PageCheck } from '../store/disk/page-check.ts';
 
 /**
- * Number of pages that the scrubber checks in one step. One step runs each second, and takes about 3 ms. Checking a
- * store of 16 GB takes an hour and a half.
+ * Number of pages of the store that the scrubber checks in one step. One step runs each second, and takes about 3 ms.
+ * Checking a store of 16 GB takes an hour and a half.
  */
 const PAGES_PER_LOOK = 800;
 const LOOK_MS = 1000;
@@ -33,7 +33,7 @@ const STATE_PAGES_PER_LOOK = 16;
 /**
  * Maximum number of undo records that the scrubber checks in one pass over the store. The scrubber checks the undo
  * records of the highest blocks. One step checks all these records, and takes about 5 ms. The store has more undo
- * records only if the finalized height of its chain has not risen for hours.
+ * records than this maximum only if the finalized height of its chain has not risen for hours.
  */
 const UNDO_RECORDS_MAX = 2_000;
 /** Maximum number of pages with undo records that the scrubber checks in one step. */
@@ -51,8 +51,8 @@ export interface PageScrubberOptions {
   readonly clock: Clock;
   readonly observer: Observer;
   /**
-   * The open store. Only the scrubber is allowed to call its `checkState`, because each call cancels the previous
-   * check.
+   * The open store. Only the scrubber is allowed to call the method `checkState` of this store, because each call
+   * cancels the check that an earlier call began.
    */
   readonly state: Pick<StoredChain, 'checkState' | 'recordDamage'>;
   /** Replaces `STATE_PAGES_PER_LOOK` in tests. */

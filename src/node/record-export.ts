@@ -38,11 +38,11 @@ export function prepareExport({ journal, params, watermarks, isKept, exportedAtS
   // The exported record is marked as a copy if it is possible that the delegates have signed, or will sign, headers
   // that are not in the record. If `isKept` is true, this node signs further headers after the export. If the journal
   // of this node is a copy or was restored from a backup, the delegates have possibly signed later headers that are not
-  // in this journal. If delegates were exported before, another node has possibly imported the earlier record, and can
-  // sign for these delegates.
+  // in this journal. If some delegates were already exported before, another node has possibly imported this earlier
+  // record, and can sign for these delegates.
   const doubt = doubtAbout(journal, watermarks);
-  // If the watermark of a delegate is newer than the journal, and the journal has no header of this delegate, the
-  // record marks only this delegate as a copy. The record as a whole is then not marked for this reason.
+  // If a delegate has a watermark but no header in the journal, the record marks only this delegate as a copy. This is
+  // no reason to mark the whole record as a copy.
   const isBehind = (publicKey: PublicKey): boolean =>
     isLater(watermarks?.read(publicKey) ?? {}, journal.last(publicKey)) && journal.last(publicKey) === undefined;
   const record = recordOf(journal, params, { exportedAtS, isCopy: isKept || doubt !== '', isBehind });
@@ -58,17 +58,17 @@ export function prepareExport({ journal, params, watermarks, isKept, exportedAtS
 }
 
 /**
- * Returns a text with the reason for the suspicion that the delegates of the journal have signed, or will sign, headers
- * that are not in the journal. The text also says what a node that imports the record does. The text is empty if there
- * is no such reason.
+ * Looks for a reason to suspect that the delegates of the journal have signed, or will sign, headers that are not in
+ * the journal. Returns a text with this reason and with the effect on a node that imports the record. If there is no
+ * such reason, the text is empty.
  */
 function doubtAbout(journal: JournalFile, watermarks: WatermarkFiles | undefined): string {
   const wait = 'a node that imports this record waits as if it had no record';
   const delegates = journal.delegates();
   if (delegates.some((publicKey) => journal.movedAtS(publicKey) !== undefined))
     return `; delegates of this record were exported before; ${wait}`;
-  // After a restore of the data folder, the first start of the node gives the journal a new identity. Only the
-  // watermark then shows that the journal lacks headers, or that its delegates were exported before.
+  // When a node starts with a restored data folder, it gives the journal a new identity. Afterwards, only the watermark
+  // shows that the journal lacks headers, or that its delegates were exported before.
   const isBehind = delegates.some((publicKey) => {
     const watermark = watermarks?.read(publicKey);
     const last = journal.last(publicKey);
@@ -86,7 +86,8 @@ function doubtAbout(journal: JournalFile, watermarks: WatermarkFiles | undefined
 }
 
 /**
- * Writes the record to a new file, in two steps. Until the end of signing is on the disk, the file is marked as a copy.
+ * Writes the record to a new file, in two steps. First, the function writes the record marked as a copy, and ends
+ * signing. When the end of signing is on the disk, the function replaces the file by the record without this mark.
  *
  * @throws ProtocolError `SIGNING_RECORD_EXISTS`; `SIGNING_RECORD_UNWRITABLE`; the errors of `endSigning`. After an
  *   error of `endSigning`, no record remains

@@ -8,7 +8,7 @@ import { flushNames } from '../store/disk/flush.ts';
 import { writeNewFile } from '../store/disk/new-file.ts';
 
 /**
- * Writes a new file and returns when the file is on the disk.
+ * Writes a new file. When the function returns, the file is on the disk.
  *
  * @throws ProtocolError `SIGNING_RECORD_EXISTS` for an existing file; `SIGNING_RECORD_UNWRITABLE`
  */

@@ -42,8 +42,8 @@ export interface RecordImport {
 
 /**
  * The kinds of imports. `known`: the record was imported into this folder before. `copy`: the record counts as a copy.
- * The other three kinds are for a record that is new here. `moved`: a watermark shows that a delegate was exported
- * later. `inCopy`: the journal stays a copy. `first`: any other record that is new here.
+ * The other three kinds are for a record that is neither known nor a copy. `moved`: a watermark shows that a delegate
+ * was exported later than the record. `inCopy`: the journal is a copy and stays a copy. `first`: any other such record.
  */
 export const IMPORT_KINDS = ['first', 'inCopy', 'moved', 'copy', 'known'] as const;
 
@@ -52,7 +52,8 @@ export interface Imported {
   /** The earlier import of the same record on this machine. */
   readonly before: ImportedRecord | undefined;
   /**
-   * For the kind `first`: number of delegates that wait, because the record possibly lacks some of their signatures.
+   * Number of delegates that wait because the record possibly lacks some of their signatures; 0 for the kinds `known`,
+   * `copy` and `moved`.
    */
   readonly waiting: number;
   /** True if the file is now marked as a copy. */
@@ -61,10 +62,11 @@ export interface Imported {
 
 /**
  * Imports a record in three steps. The first step imports the record as a copy. The second step marks the record as
- * imported, on this machine and in the file. The third step ends the wait that the import of a copy causes. It is
- * possible that the process ends, or that a write fails, between two of these steps. Even then, no node signs without a
+ * imported, on this machine and in the file. The third step ends the wait that the import of a copy causes. The process
+ * can end, or a write can fail, between two of these steps. Even then, no node that imports the record signs without a
  * wait before the file is marked. The record of a first import is not lost if the first step fails, for example because
- * the disk is full. If the process ends in a later step, a repetition of the import counts as an import of a copy.
+ * the disk is full. If the process ends in the second or third step, and the operator repeats the import, the
+ * repetition counts as an import of a copy.
  */
 export function importRecord({
   journal,
@@ -83,7 +85,8 @@ export function importRecord({
   // the record itself says that the header of a delegate is possibly not the last one, only this delegate is doubtful.
   const isDoubted = mayHaveMovedSince(journal, record) || doubted.some(isWhole);
   if (!record.isCopy && !isDoubted && before?.into === into && knowsAllOf(journal, record)) {
-    // It is possible that the first import ended before it changed the watermarks.
+    // The first import of this record possibly ended before it changed the watermarks. Such watermarks are outdated,
+    // and are changed now.
     const isOutdated = ({ publicKey }: { readonly publicKey: PublicKey }): boolean =>
       (watermarks?.read(publicKey)?.movedAtS ?? Number.POSITIVE_INFINITY) <= before.atS;
     const delegates = journal.isCopied ? [] : record.delegates.filter(isOutdated);
@@ -119,9 +122,12 @@ export function importRecord({
 }
 
 /**
- * True if a watermark shows that the delegate has signed on this machine after the header of the record. Also true if
- * the watermark counts as a copy, because a copy can lack such a signature. Any other watermark that says that the
- * delegate was exported does not count, because the record can be the record of this export.
+ * True if the watermark of a delegate shows that the header in the delegate's record is possibly not the newest one.
+ * There are two cases:
+ * - The watermark counts as a copy. A copy can lack later signatures.
+ * - The watermark has a header that is newer than the header in the record, and the watermark does not say that the
+ *   delegate was exported. A watermark that says so does not count, because the record can be the record of this
+ *   export.
  */
 function isDoubtedBy(watermarks: WatermarkFiles | undefined, { publicKey, last }: DelegateRecord): boolean {
   const watermark = watermarks?.read(publicKey);
@@ -130,7 +136,7 @@ function isDoubtedBy(watermarks: WatermarkFiles | undefined, { publicKey, last }
   return (watermark.last?.timestamp ?? -1) > (last?.timestamp ?? -1);
 }
 
-/** Returns the record with the mark of a copy at each doubted delegate. */
+/** Returns the record, in which each doubted delegate is marked as a copy. */
 function withDoubts(record: SigningRecord, doubted: readonly DelegateRecord[]): SigningRecord {
   const delegates = record.delegates.map((delegate): DelegateRecord =>
     doubted.includes(delegate) ? { ...delegate, isCopy: true } : delegate,
@@ -139,8 +145,8 @@ function withDoubts(record: SigningRecord, doubted: readonly DelegateRecord[]): 
 }
 
 /**
- * Stores the entry of this import. Returns false if there is an entry already, for example because another process has
- * just stored one.
+ * Stores the entry of this import (`imported-records.ts`). Returns false if there already is an entry for the record,
+ * for example because another process has just stored one.
  */
 function addNote(imports: ImportedRecords | undefined, record: SigningRecord, note: ImportedRecord): boolean {
   try {
@@ -171,8 +177,8 @@ const CLAIM_DIGITS = 16;
 /**
  * Replaces the record in the file by the same record, marked as a copy (`isCopy`). Several imports can run at the same
  * moment, also on several machines with a shared folder. Only the import that creates the file `<file>.<id>.import` is
- * the first import. The id in this name is the id of the record. The file that a killed import leaves therefore does
- * not hinder the import of another record.
+ * the first import. A killed import leaves this file behind. The name contains the id of the record, so the file does
+ * not hinder the import of a different record.
  *
  * @returns `NOT_MARKED` when the record came from the standard input, a pipe or a device, or when the file cannot be
  *   written
@@ -188,12 +194,14 @@ function markAsCopy(file: string, record: SigningRecord): Marking {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
-    // Perhaps another import has marked the file after this process read the file.
+    // Another import has possibly marked the file after this process read it. In this case, this import is not the
+    // first.
     const isFirst = claim !== undefined && !recordOfText(readFileSync(file, 'utf8'), file).isCopy;
     writeInstead(file, textOfRecord({ ...record, isCopy: true }));
     return { isMarked: true, isFirst };
   } catch (error) {
-    // Somebody has moved or changed the file after this process read it, and possibly imports the file elsewhere.
+    // True if the file was moved or changed after this process read it. In this case, somebody possibly imports the
+    // file elsewhere.
     const isGone = (error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof ProtocolError;
     return isGone ? { isMarked: false, isFirst: false } : NOT_MARKED;
   } finally {

@@ -5,10 +5,10 @@ import type { SigningRecord } from './signing-record.ts';
 import type { WatermarkFiles } from './watermark-files.ts';
 
 /**
- * Updates the existing watermarks of the record's delegates. The function makes no watermark for a delegate that has
- * none on this machine. A watermark also says whether the record of the delegate has left this machine, so an export or
- * an import changes the watermark. The function does not change a watermark whose header is newer than the delegate's
- * last header in the journal.
+ * Updates the existing watermarks of the record's delegates. The function makes no watermark for a delegate that has no
+ * watermark on this machine. A watermark also states whether the record of the delegate has left this machine.
+ * Therefore an export or an import changes the watermark. The function does not change a watermark whose header is
+ * newer than the delegate's last header in the journal.
  *
  * @param movedAtS Unix time in whole seconds when the record left this machine; absent for an import
  */
@@ -34,10 +34,10 @@ export function markAll(
 /**
  * Changes the existing watermarks of the delegates of an imported copy. Each watermark gets the newest header that the
  * journal or the watermark has. The watermark then no longer says that the delegate has left this machine, and counts
- * as a copy (`Watermark.isCopied`). If the watermark counted as an original, it would prove to the folders of this
- * machine that nobody has signed a later header. An imported copy shows the opposite: another node has possibly signed
- * a later header. Without a watermark, these folders would not learn of the header in it. The next signature of the
- * delegate makes the watermark an original again.
+ * as a copy (`Watermark.isCopied`). If the watermark counted as an original, the nodes of this machine would conclude
+ * that nobody has signed a later header. But the import of a copy shows that another node has possibly signed a later
+ * header. The function does not remove the watermark, because these nodes would then not learn of the header in the
+ * watermark. The next signature of the delegate makes the watermark an original again.
  */
 export function distrustAll(
   journal: JournalFile,

@@ -1,4 +1,4 @@
-/** Looks up the IPv4 addresses of seed peers. The configuration can name a seed peer by its host name. */
+/** Looks up the IPv4 addresses of those seed peers that the configuration names by a host name. */
 
 import { lookup } from 'node:dns/promises';
 import { messageOf } from '../primitives/errors.ts';
@@ -12,8 +12,9 @@ import type { PeerAddress } from '../ports/transport.ts';
  */
 const LOOKUPS_MAX = 2;
 /**
- * The first pause and the longest pause, in milliseconds, before a failed lookup is repeated. Each pause is twice the
- * previous pause, up to the longest pause. Lookups can fail because the machine's network starts later than the node.
+ * The first pause and the longest pause, in milliseconds, before a failed lookup is repeated. Each pause is twice as
+ * long as the pause before it, up to the longest pause. The first pause is short, because a lookup can fail only
+ * because the machine's network starts later than the node.
  */
 const WAIT = { firstMs: 5_000, mostMs: 600_000 };
 
@@ -32,8 +33,8 @@ export interface SeedSearchOptions {
 }
 
 /**
- * Looks up the seed hosts. A failed lookup is repeated until it succeeds. Meanwhile, the node uses the seeds that were
- * found.
+ * Looks up the seed hosts, and repeats each failed lookup until it succeeds. Meanwhile, the node uses the seeds whose
+ * addresses are known.
  */
 export class SeedSearch {
   readonly #options: SeedSearchOptions;
@@ -49,7 +50,7 @@ export class SeedSearch {
     this.#next();
   }
 
-  /** Ends the search immediately, and drops the answers of running lookups. */
+  /** Ends the search immediately, and ignores the results of lookups that are still running. */
   stop(): void {
     this.#stopped = true;
     for (const timer of this.#timers) timer.cancel();

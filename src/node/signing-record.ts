@@ -1,9 +1,9 @@
 /**
  * Exports the signing journal of a node to a file (signing record), and imports the file on another node. For each
- * delegate, the record has the last header that the delegate signed, or a moment (`heldSinceS`), or both. Before this
- * moment, the delegate has possibly signed headers that the record does not contain. The file has a checksum. By
- * default, a node that exports its record does not sign any more. Therefore two nodes do not sign for the same
- * delegates at the same time.
+ * delegate, the record has the last header that the delegate signed, or a chain time (`heldSinceS`), or both. Before
+ * this time, the delegate has possibly signed headers that the record does not contain. The file has a checksum. By
+ * default, a node that has exported its record does not sign any more. Therefore the exporting node and the importing
+ * node do not sign for the same delegates at the same time.
  */
 
 import { sha256Hex } from '../crypto/hash.ts';
@@ -38,11 +38,12 @@ export interface DelegateRecord {
    */
   readonly heldSinceS?: number;
   /**
-   * True if two conditions hold: the journal of the exporting node has no header of the delegate, and the node has
-   * either a `heldSinceS` from a copy (`isCopyFor`) or a watermark of the delegate.
+   * True in two cases, if the journal of the exporting node has no header of the delegate. In the first case, the
+   * journal has a `heldSinceS` that comes from a copy (`isCopyFor`). In the second case, the node has a watermark of
+   * the delegate.
    */
   readonly isCopy?: true;
-  /** The value of `Known.foreignS` in the journal of the exporting node; absent if the journal has no such value. */
+  /** The value of `Known.foreignS` in the journal of the exporting node; absent if that journal has no such value. */
   readonly foreignS?: number;
 }
 
@@ -51,8 +52,8 @@ const FORMAT = 'bloomery signing record 1';
 const DELEGATES_MAX = 10_000;
 
 /**
- * Makes a record of all delegates in a journal. The journal does not change; only `moveRecord` ends signing on this
- * node.
+ * Makes a record of all delegates in a journal. The journal does not change. To end signing on this node, call
+ * `moveRecord` afterwards.
  *
  * @param isBehind true for a delegate whose watermark has a header that the journal lacks
  */
@@ -81,7 +82,7 @@ export function recordOf(
 }
 
 /**
- * Ends signing for all delegates of a record, in the journal that the record was made from.
+ * Ends signing for all delegates of a record. `journal` is the journal from which the record was made.
  *
  * @throws ProtocolError in the same cases as the writes of the journal
  */
@@ -100,8 +101,8 @@ export function idOfRecord(record: SigningRecord): string {
 /**
  * True if a journal is up to date with a record. For each delegate of the record, the journal must have a signed
  * header, and must not say that the delegate has possibly signed later headers. If the record also has a header of the
- * delegate, the header in the journal must not be older. The journal must not say that one of these delegates moved to
- * another node.
+ * delegate, the header in the journal must not be older. Also, the journal must not say that a delegate of the record
+ * moved to another node.
  */
 export function knowsAllOf(journal: JournalFile, { delegates }: SigningRecord): boolean {
   return delegates.every(({ publicKey, last }) => {
@@ -113,8 +114,8 @@ export function knowsAllOf(journal: JournalFile, { delegates }: SigningRecord): 
 }
 
 /**
- * True if two conditions hold: the journal says that a delegate of the record moved to another node, and it is possible
- * that the delegate moved after the export of the record. The other node then possibly signs for the delegate.
+ * True if the journal says that a delegate of the record moved to another node, and if this move was possibly later
+ * than the export of the record. In this case, the other node possibly signs for the delegate.
  */
 export function mayHaveMovedSince(journal: JournalFile, { delegates, exportedAtS }: SigningRecord): boolean {
   const moves = delegates.flatMap(({ publicKey, last }) => {
@@ -122,10 +123,10 @@ export function mayHaveMovedSince(journal: JournalFile, { delegates, exportedAtS
     const known = journal.last(publicKey)?.timestamp ?? -1;
     return movedAtS === undefined ? [] : [{ movedAtS, newerByS: (last?.timestamp ?? -1) - known }];
   });
-  // `earlier` contains the times of the moves that were not later than the record. If the record has a newer header of
-  // a delegate than the journal, the record was made after the move of this delegate. If all headers are the same, two
-  // different times cannot show which export was later, because the times can come from the clocks of two machines. If
-  // the time of a move is the time of the record, the record is the record of this move.
+  // `earlier` contains the times of the moves that were not later than the record. There are three cases. If the time
+  // of a move is the time of the record, the record is the record of this move. If the record has a newer header of a
+  // delegate than the journal, the record was made after the move of this delegate. If all headers are the same and the
+  // times differ, the order of the exports is unknown, because the times can come from the clocks of two machines.
   const earlier = new Set([exportedAtS, ...moves.filter(({ newerByS }) => newerByS > 0).map((move) => move.movedAtS)]);
   return moves.some(({ movedAtS, newerByS }) => newerByS < 0 || !earlier.has(movedAtS));
 }
@@ -186,16 +187,17 @@ export function checkNetwork(
  * `maxHeightPreviouslyForged` to at least the height of the earlier header.
  *
  * The result also has a time (`heldSinceS`). Before this time, there are possibly unknown signatures of the delegate:
- * - A copy (`isCopy` of the record or of the delegate) can lack later signatures, so the time is `nowS`. The same time
- *   applies if the record has a header of the delegate that is earlier than `heldSinceS` in the record. If the clock is
- *   behind, the time is the latest of three times: the time directly after the header, `heldSinceS` in the record, and
- *   `heldSinceS` in the journal.
- * - For a record that is not a copy, the time is 0 if the record has the newest header that the delegate signed. Three
- *   conditions must hold: the record has a header of the delegate, its `heldSinceS` is not later than this header, and
- *   the journal has no later header. There is one exception: if the journal has noted a block that another node signed
- *   after the header (`Known.foreignS`), the time of the journal stays.
- * - In all other cases, the time is the later one of `heldSinceS` in the record and `heldSinceS` in the journal. If the
- *   journal is a copy, the journal itself can lack signatures, so the time is the time for a copy.
+ * - A copy (`isCopy` of the record or of the delegate) can lack later signatures, so the time is usually `nowS`. More
+ *   exactly, the time is the latest of four times, because the clock can be behind: `nowS`, the time directly after the
+ *   header, `heldSinceS` in the record, and `heldSinceS` in the journal. The same time applies if the record has a
+ *   header of the delegate that is earlier than `heldSinceS` in the record.
+ * - If the record is not a copy, and has the newest header that the delegate signed, the time is 0. The record has the
+ *   newest header if three conditions hold: the record has a header of the delegate, `heldSinceS` in the record is not
+ *   later than this header, and the journal has no later header. In one case, the time is `heldSinceS` in the journal
+ *   instead of 0: if the journal or the record has noted a block that another node signed after the header
+ *   (`foreignS`).
+ * - In all other cases, the time is the later one of `heldSinceS` in the record and `heldSinceS` in the journal. But if
+ *   the journal is a copy, the journal can lack signatures, so the time is the same as for a copied record.
  *
  * @param record a record of the network of the journal (`checkNetwork`)
  * @param nowS present chain time in whole seconds
@@ -206,13 +208,13 @@ export function takenOf(journal: JournalFile, record: SigningRecord, nowS: numbe
     const known = journal.last(publicKey);
     const last = mergedHeader(known, delegate.last);
     const isNewest = isWhole(delegate) && last?.timestamp === delegate.last?.timestamp;
-    // If the record says that its header of a delegate is possibly not the last one (`isWhole` is false), the header
-    // can come from a copy that is not marked as a copy.
+    // If the record says that the delegate has possibly signed a later header than the one in the record (`isWhole` is
+    // false), the header possibly comes from a copy that is not marked as a copy.
     const isOfCopy = delegate.isCopy === true || (delegate.last !== undefined && !isWhole(delegate));
     const isDoubtful = record.isCopy || isOfCopy || (journal.isCopied && !isNewest);
     const knownHeldS = journal.heldSinceS(publicKey) ?? 0;
-    // Only a block after the header counts as a block of another node, because the exporting node itself signed the
-    // blocks up to the header.
+    // Only a block after the header `last` counts as a block of another node. The exporting node itself signed the
+    // blocks up to this header.
     const foreignS = Math.max(journal.foreignS(publicKey) ?? 0, delegate.foreignS ?? 0);
     const isNoted = foreignS > (last?.timestamp ?? 0);
     const unknownBeforeS = isNewest ? (isNoted ? knownHeldS : 0) : Math.max(heldSinceS, knownHeldS);

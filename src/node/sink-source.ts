@@ -1,6 +1,6 @@
 /**
- * Implements `ChainSource`: reads the chain in a data folder, for a sink (`bloomery sink`). A node can write to the
- * folder at the same time.
+ * Implements `ChainSource`: reads the chain in a data folder, for a sink (a database that `bloomery sink` fills). A
+ * node can write to the folder at the same time.
  */
 
 import { statSync } from 'node:fs';
@@ -35,7 +35,9 @@ const BLOCKS_AT_ONCE = 200;
  */
 const FINAL_BLOCKS_AT_ONCE = 25;
 
-/** Name of the data file of the store. When the operator restores a copy of the chain, another file gets this name. */
+/**
+ * Name of the data file of the store. When the operator restores a copy of the chain, a different file gets this name.
+ */
 const DATA_FILE = 'data.mdb';
 
 /** Calls `work` with a snapshot of the chain. The snapshot must not be used after the call. */
@@ -43,8 +45,8 @@ export type LookAtStore = <T>(work: (store: StoredChain) => T) => Promise<T>;
 
 /**
  * Makes a source from the chain in a data folder. Each function of the source rejects with the errors of
- * `readChainStore`. After the operator has restored a copy of the chain, the errors of `openLmdbReader` are also
- * possible.
+ * `readChainStore`. If the operator restores a copy of the chain, the source opens the store a second time. Then a
+ * function can also reject with the errors of `openLmdbReader`.
  *
  * @throws ProtocolError in the same cases as `openLmdbReader`
  */
@@ -170,7 +172,7 @@ function blocksOf(store: StoredChain, fromHeight: number, toHeight: number): rea
   const blocks: Block[] = [];
   for (let height = fromHeight; height <= toHeight; height += 1) {
     const block = store.block(height);
-    // Perhaps a node has reverted blocks after the caller read the height of the tip, so that the chain is now shorter.
+    // There is no block at this height if a node has reverted blocks after the caller read the height of the tip.
     if (block === undefined) break;
     blocks.push(block);
   }

@@ -1,4 +1,4 @@
-/** Registers the state metrics: metrics whose values are measured when a client reads the metrics. */
+/** Registers the state metrics. Their values are measured at the moment when a client reads the metrics. */
 
 import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';

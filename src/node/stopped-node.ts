@@ -25,9 +25,9 @@ export interface StoppedNode {
 
 /**
  * Opens a read-only view of a node's data folder. The view shows the folder as it is at the time of the call. Queries
- * of the chain get the same answers as from a running node. All transactions of the transaction journal that are
- * readable and not confirmed are in the state `received`. A stopped node has no peers, no diagnostics and no forging
- * delegates.
+ * of the chain get the same answers as from a running node. The pool contains the transactions of the transaction
+ * journal that are readable and not confirmed, all in the state `received`. A stopped node has no peers, no diagnostics
+ * and no forging delegates.
  *
  * @throws ProtocolError in the same cases as `openIndexedSnapshot`
  */
@@ -84,7 +84,9 @@ export async function openStoppedNode(
   return { api, close: () => store.close() };
 }
 
-/** A running node has a new nonce at each start; a stopped node has none. */
+/**
+ * Nonce of the stopped node. A running node makes a new nonce at each start, so a stopped node has no nonce of its own.
+ */
 const NO_NONCE = '0'.repeat(16);
 
 /**

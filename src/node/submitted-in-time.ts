@@ -4,8 +4,8 @@ import type { Clock } from '../ports/clock.ts';
 import type { SubmitResult } from '../ports/node-api.ts';
 
 /**
- * Maximum number of attempts for one transaction. While a devnet mines many slots, it sets the clock once per slot. The
- * node must not check a transaction of the far future at each slot.
+ * Maximum number of attempts for one transaction. While a devnet mines many slots, it sets the clock once per slot.
+ * Without this maximum, the node would check a transaction from the far future again after each slot.
  */
 const ATTEMPTS_MAX = 5;
 /** Maximum time in milliseconds for which a transaction waits for moves of the clock. */
@@ -14,7 +14,7 @@ const WAIT_MS_MAX = 5_000;
 export interface StoppableTime {
   /** See `NodeControl.clockMoved`. */
   clockMoved(): Promise<void> | undefined;
-  /** Clock for the time limit. */
+  /** Clock that measures the time limit `WAIT_MS_MAX`. */
   readonly clock: Pick<Clock, 'after'>;
   /** Aborted when the node begins to close. */
   readonly closing: AbortSignal;
@@ -24,7 +24,8 @@ export interface StoppableTime {
  * Submits a transaction. A client writes the time of the machine into its transaction. A devnet stops the clocks of its
  * nodes while it mines a slot, so this time can already be in the next slot. The node would refuse such a transaction
  * because its timestamp is in the future. In this case, the function waits until the clock moves, and submits the
- * transaction again. After `WAIT_MS_MAX`, or when the node begins to close, the wait ends with the refusal.
+ * transaction again. After `WAIT_MS_MAX`, or when the node begins to close, the wait ends, and the function returns the
+ * refusal.
  *
  * @param submit submits the transaction once
  * @param time undefined if the node uses the clock of the machine

@@ -1,6 +1,6 @@
 /**
- * Removes the temporary files and folders of a command, also when a signal ends the command early. A process that a
- * signal ends does not run its `finally` blocks, so the signal handlers call `removeTemporaryPaths`.
+ * Removes the temporary files and folders of a command, also when a signal ends the command early. If a signal ends the
+ * process, its `finally` blocks do not run. Therefore the signal handlers call `removeTemporaryPaths`.
  */
 
 import { rmSync } from 'node:fs';
@@ -28,8 +28,8 @@ export function registerTemporary(path: string): () => void {
 
 /**
  * Calls `work`, and removes the files and folders at the paths before and after the call. The removal before the call
- * is for files that an earlier, killed run of the command has left. During the call, no other run of the command can
- * use the paths.
+ * deletes files that an earlier, killed run of the command left behind. During the call, no other run of the command
+ * can use the paths.
  *
  * @throws ProtocolError `OUTPUT_IN_USE` if another process uses one of the paths; errors of the system, and of `work`
  */

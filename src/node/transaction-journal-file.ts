@@ -1,10 +1,10 @@
 /**
- * Stores the transaction journal as a file of lines (`checked-lines.ts`). A line holds a transaction, a signature of a
- * member of a multisignature account, or the ids of transactions that are no longer needed. All writes are
- * asynchronous. Lines that arrive during a write go to the disk together in the next write. The node does not trust the
- * content of the file, so the engine checks all transactions of the file again at the start of the node. If the file
- * was removed or replaced while the node runs, the next append writes all needed lines to a new file. Without the new
- * file, the content would be lost when the node closes the removed file.
+ * Stores the transaction journal as a file of lines (`checked-lines.ts`). A line holds one of three things: a
+ * transaction, a member's signature for a multisignature transaction, or the ids of transactions that are no longer
+ * needed. All writes are asynchronous. Lines that arrive during a write go to the disk together in the next write. The
+ * node does not trust the content of the file, so the engine checks all transactions of the file again at the start of
+ * the node. If somebody removes or replaces the file while the node runs, the next append writes all needed lines to a
+ * new file. Otherwise, the content of the removed file would be lost when the node closes this file.
  */
 
 import { renameSync } from 'node:fs';
@@ -23,13 +23,15 @@ import { takeLock, type ProcessLock } from '../store/disk/process-lock.ts';
 import { checkedLine, contentOf } from './checked-lines.ts';
 import { systemClock } from './system.ts';
 
-/** The node rewrites the file when the outdated lines exceed the needed lines by more than this number of bytes. */
+/**
+ * The node rewrites the file when the size of the outdated lines exceeds the size of the needed lines by more than this
+ * number of bytes.
+ */
 const SPARE_BYTES = 1024 * 1024;
 /**
  * Maximum size in bytes of a file that the node reads at its start. The needed lines of a file contain at most
- * `JOURNALED_BYTES_MAX` bytes of JSON. The node rewrites a file when the size of the file exceeds the sum of two
- * values: twice the size of the needed lines, and `SPARE_BYTES`. The files of the node therefore stay below
- * `FILE_BYTES_MAX`.
+ * `JOURNALED_BYTES_MAX` bytes of JSON. The node rewrites a file when its size exceeds twice the size of the needed
+ * lines plus `SPARE_BYTES`. The files that the node writes therefore stay below `FILE_BYTES_MAX`.
  */
 const FILE_BYTES_MAX = 4 * JOURNALED_BYTES_MAX;
 const FILE_MODE = 0o600;
@@ -40,8 +42,9 @@ export function transactionJournalOf(dataDirectory: string): string {
 }
 
 /**
- * Opens the journal of a node, or creates an empty journal if the file does not exist. Skips damaged lines, and logs a
- * warning about these lines. Renames a file that it cannot read, logs a warning, and creates an empty journal.
+ * Opens the journal of a node, or creates an empty journal if the file does not exist. If lines are damaged, skips
+ * these lines and logs a warning. If the whole file cannot be read, renames the file, logs a warning, and creates an
+ * empty journal.
  *
  * @throws ProtocolError `TRANSACTION_JOURNAL_IN_USE` while another process uses the journal; errors of the system when
  *   the file cannot be created
@@ -162,8 +165,8 @@ class TransactionJournalFile implements TransactionJournal {
   flush(): Promise<void> {
     if (this.#lines.length === 0 && this.#writing === undefined && !this.#isRewriteDue) return Promise.resolve();
     this.#next ??= (this.#writing ?? Promise.resolve())
-      // If the running write fails, the promises of the earlier calls of `flush` reject. The promise of this call does
-      // not reject because of that write.
+      // If the running write (`#writing`) fails, the promises of earlier calls of `flush` reject. The promise of the
+      // present call waits for the next write, so it ignores this failure.
       .catch(() => undefined)
       .then(() => {
         this.#next = undefined;
@@ -296,7 +299,8 @@ function load(file: string, observer: Observer): Loaded {
     observer.log('warn', 'TRANSACTION_JOURNAL_DAMAGED', message, { file, lines: damaged });
   }
   // A crash can leave the last line incomplete. No warning is necessary, because the node has not yet told the client
-  // that it accepted the transaction of this line. The node tells the client only after the whole line is on the disk.
+  // that it accepted the transaction of this line. The node answers the client only after the whole line is on the
+  // disk.
   return { entries, bytes: content.length, isDamaged: damaged > 0 || rest !== '' };
 }
 

@@ -1,7 +1,7 @@
 /**
  * Marks stores that possibly contain blocks or transactions without valid signatures. On a devnet, the nodes accept
- * unsigned transactions of impersonated accounts. A forked devnet has a publicly known substitute key. For any account
- * or delegate, the nodes of a forked devnet also accept a signature of this key. Outside a devnet, such blocks and
+ * unsigned transactions of impersonated accounts. A forked devnet has a publicly known substitute key. The nodes of a
+ * forked devnet accept a signature with this key for any account and any delegate. Outside a devnet, such blocks and
  * transactions are invalid, but a node does not verify the blocks in its store again. A node of a forked devnet, or of
  * a devnet with impersonated accounts, therefore marks its store, and a node outside a devnet refuses a marked store.
  */

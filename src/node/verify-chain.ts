@@ -1,7 +1,7 @@
 /**
  * Verifies a store. The verification applies all blocks of the store to a new store that has only the genesis block.
- * After this replay, both stores must have the same content. The comment of `compareStores` lists the differences that
- * are no fault, for example different notes (`NoteStore`).
+ * After this replay, both stores must have the same content. Some differences are no fault, for example different notes
+ * (`NoteStore`). The comment of `compareStores` lists these differences.
  */
 
 import type { Chain } from '../engine/chain.ts';
@@ -12,7 +12,10 @@ import type { StoredChain } from '../store/chain/stored-chain.ts';
 import { compareStores, type Difference } from '../store/chain/compare.ts';
 import { backfill, backfillWhenLagging } from './index-backfill.ts';
 
-/** Number of blocks in one commit. The number is large, because the process has no other work that a commit delays. */
+/**
+ * Number of blocks in one commit. The number is large, because the process has no other work that a long commit would
+ * delay.
+ */
 const GROUP_BLOCKS = 340;
 
 /** The part of `Chain` that the verification uses to apply the blocks to the new store. */

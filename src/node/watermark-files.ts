@@ -1,9 +1,9 @@
 /**
- * Stores the watermarks of signatures as files, one for each delegate of a network. A watermark has the newest signed
- * header of a delegate. After a hand-over of the delegate to another node, the watermark also has the time of the
- * hand-over. By default, the files are outside of the data folder, so they do not change when the operator restores a
- * data folder from a backup. The watermarks then reveal that the signing journal in the restored data folder is old.
- * The lines of the files have the same form as the lines of the signing journal (`journal-lines.ts`).
+ * Stores the watermarks of signatures as files, one for each delegate of a network. A watermark contains the newest
+ * signed header of a delegate. If the delegate was handed over to another node, the watermark also contains the time of
+ * the hand-over. By default, the files are outside the data folder. When the operator restores a data folder from a
+ * backup, the watermarks therefore do not change, and reveal that the signing journal in the restored data folder is
+ * old. The lines of the files have the same form as the lines of the signing journal (`journal-lines.ts`).
  */
 
 import { closeSync, fsync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -49,8 +49,8 @@ export class WatermarkFiles implements SigningWatermarks {
   readonly #network: string;
   readonly #observer: Observer;
   /**
-   * Delegates whose file could not be read or written. When the node has written the file of a delegate, it removes the
-   * delegate from this set.
+   * Delegates whose watermark file could not be read or written. When a later write of a delegate's file succeeds, the
+   * node removes the delegate from this set.
    */
   readonly #failing = new Set<PublicKey>();
 
@@ -61,8 +61,8 @@ export class WatermarkFiles implements SigningWatermarks {
   }
 
   /**
-   * Writes a file into the folder and removes the file again. Logs a failure of this write or removal. Without this
-   * check, an operator would learn of an unusable folder only after the first signature.
+   * Writes a test file into the folder, and then removes it. Logs a warning if the write or the removal fails. Without
+   * this check, the operator would learn that the folder is unusable only after the first signature.
    */
   check(): void {
     try {
@@ -101,7 +101,7 @@ export class WatermarkFiles implements SigningWatermarks {
   /**
    * Replaces the whole file, and does not wait for its flush to the disk. A power cut can lose the new content, but the
    * signing journal, which is already on the disk, contains the newest header. The last line has the identity of the
-   * new file. The identity reveals a file that was restored from a backup, as in the fingerprint of a journal. The file
+   * new file. As in the fingerprint of a journal, the identity reveals that a file was restored from a backup. The file
    * of a watermark that counts as a copy has the identity `NO_FILE`.
    */
   write(publicKey: PublicKey, { last, movedAtS, firstBlockId, isCopied }: Watermark): void {
@@ -127,9 +127,9 @@ export class WatermarkFiles implements SigningWatermarks {
   }
 
   /**
-   * Removes a file that the node could not replace. The watermark in this file is outdated. If the signing journal were
-   * lost or restored from a backup, the node would treat the header in this watermark as the newest signed header of
-   * the delegate.
+   * Removes a file that the node could not replace. The watermark in this file is outdated, so keeping it would be
+   * dangerous. If the signing journal were later lost or restored from a backup, the node would treat the old header in
+   * this watermark as the newest signed header of the delegate. The delegate could then sign a contradicting header.
    */
   #remove(file: string): void {
     try {

@@ -20,7 +20,11 @@ export interface Notice extends OutboxEvent {
 
 export interface Channel {
   readonly name: 'webhook' | 'command';
-  /** @throws ProtocolError `NOTIFY_FAILED` with the reason */
+  /**
+   * Delivers a notice. Resolves when the receiver has accepted the notice.
+   *
+   * @throws ProtocolError `NOTIFY_FAILED` with the reason
+   */
   deliver(notice: Notice, signal: AbortSignal): Promise<void>;
 }
 
@@ -30,8 +34,8 @@ const COMMAND_MS_MAX = 30_000;
 /**
  * Posts the notice as JSON. The receiver accepts the notice if it answers with a status from 200 to 299 within
  * `WEBHOOK_MS_MAX`. With a secret (`notify.webhookSecretFile`), the header `Bloomery-Signature: t=T,v1=H` proves the
- * origin of the notice. T is the Unix time of this delivery in seconds, so that receivers can refuse old notices. H is
- * the HMAC-SHA-256 of `<T>.<body>`, as hexadecimal digits.
+ * origin of the notice. T is the Unix time of this delivery in seconds, with which a receiver can recognise and refuse
+ * an old notice. H is the HMAC-SHA-256 of `<T>.<body>`, as hexadecimal digits.
  */
 export function webhook(url: string, options: { readonly secret?: string; readonly nowMs: () => number }): Channel {
   return {
@@ -79,7 +83,7 @@ export function command([program = '', ...args]: readonly string[]): Channel {
     async deliver(notice, signal) {
       const child = spawn(program, args, {
         stdio: ['pipe', 'ignore', 'ignore'],
-        // The program gets no other environment variables of the node, because these variables can contain passwords.
+        // The program gets only these environment variables, because the node's other variables can contain passwords.
         env: { PATH: process.env['PATH'], HOME: process.env['HOME'], BLOOMERY_EVENT: notice.code },
         signal: AbortSignal.any([signal, AbortSignal.timeout(COMMAND_MS_MAX)]),
         killSignal: 'SIGKILL',

@@ -2,9 +2,9 @@
  * Sends events to the receivers (a webhook, a command) that the operator has configured. An event is a diagnostic of
  * the node (`Diagnostic`), missed or reverted slots of a delegate (`OwnSlotsEvent`), or the start of the node. The
  * notifier selects events by their codes (`notify.events`), and keeps the selected events on the disk until they are
- * delivered. The notifier delivers the events to each receiver one after another, oldest first. The notifier repeats a
- * failed delivery until the receiver accepts the event. If more than `EVENTS_MAX` events wait for one receiver, the
- * notifier drops the oldest of these events.
+ * delivered. Each receiver gets its events one after another, the oldest event first. The notifier repeats a failed
+ * delivery until the receiver accepts the event. If more than `EVENTS_MAX` events wait for one receiver, the notifier
+ * drops the oldest of these events.
  */
 
 import { SLOT_CODES, type OwnSlotsEvent } from '../../engine/forge/own-slot-outcomes.ts';
@@ -20,7 +20,9 @@ export interface NotifierOptions {
   readonly channels: readonly { readonly channel: Channel; readonly outbox: Outbox }[];
   /** Codes of the events to send; `all` for every event. */
   readonly codes: ReadonlySet<string> | 'all';
-  /** Name of the node from `notify.name`. If this option is empty, the host name of the machine. */
+  /**
+   * Name of the node from the option `notify.name`. If this option is empty, the name is the host name of the machine.
+   */
   readonly nodeName: string;
   readonly networkName: string;
   readonly version: string;
@@ -34,9 +36,9 @@ export interface NotifierOptions {
 const BACKOFF_MS_MIN = 1000;
 const BACKOFF_MS_MAX = 300_000;
 /**
- * Number of failures in a row after which the delay between attempts begins to double. Up to this number of failures,
- * the delay is about a second. A receiver that restarts within 30 s therefore gets a waiting event about a second after
- * it listens again.
+ * Number of failed deliveries in a row after which the delay between attempts begins to double. Up to this number of
+ * failures, the delay is about one second. If a receiver restarts within 30 s, it therefore gets a waiting event about
+ * one second after its restart.
  */
 const BACKOFF_CONSTANT_FAILURES = 30;
 const HEIGHTS_UNSAVED_MAX = 100;
@@ -54,8 +56,8 @@ export class Notifier {
   }
 
   /**
-   * Height up to which the notifier has looked for missed slots for every receiver. Undefined if a receiver is new: the
-   * notifier has not looked for missed slots for this receiver yet.
+   * Height up to which the notifier has looked for missed slots, for every receiver. Undefined if at least one receiver
+   * is new, because the notifier has never looked for missed slots for a new receiver.
    */
   get examinedHeight(): number | undefined {
     const heights = this.#deliveries.map(({ outbox }) => outbox.place.height);
@@ -67,8 +69,8 @@ export class Notifier {
   }
 
   take({ code, timeMs, message, fields }: Pick<Diagnostic, 'code' | 'timeMs' | 'message' | 'fields'>): void {
-    // This method ignores slot events. `takeSlots` sends them, and leaves out the slots that an earlier run of the node
-    // has reported.
+    // This method ignores slot events. `takeSlots` sends the slot events, without the slots that an earlier run of the
+    // node has already reported.
     if (!this.#isSubscribed(code) || Object.values(SLOT_CODES).some((each) => each === code)) return;
     this.#count += 1;
     const id = `${code}-${this.#options.nonce}-${this.#count}`;
@@ -103,8 +105,8 @@ export class Notifier {
     for (const { outbox } of this.#deliveries) {
       const before = outbox.place.height;
       outbox.moveTo({ ...outbox.place, height });
-      // The height is saved with the next event, or after at most `HEIGHTS_UNSAVED_MAX` blocks. After a kill, the
-      // notifier therefore examines some blocks again.
+      // The height is saved when the next event is saved, or after at most `HEIGHTS_UNSAVED_MAX` blocks. After a kill
+      // of the node, the notifier can therefore examine some blocks a second time.
       const isDue =
         before === 0 || Math.floor(before / HEIGHTS_UNSAVED_MAX) !== Math.floor(height / HEIGHTS_UNSAVED_MAX);
       if (isDue) outbox.flush().catch(() => undefined);
@@ -141,7 +143,7 @@ class Delivery {
   #failingSinceMs = 0;
   #loggedMs = 0;
   #deliveredMs: number | undefined;
-  /** True if `#run` could not save the waiting events on the disk before its last deliveries. */
+  /** True if `#run` could not save the waiting events on the disk before it last delivered events. */
   #isUnkept = false;
   #timer: Timer | undefined;
   #work: Promise<void> | undefined;
@@ -164,7 +166,7 @@ class Delivery {
     if (this.#work !== undefined || this.#timer !== undefined || this.#ending.signal.aborted) return;
     this.#work = this.#run().finally(() => {
       this.#work = undefined;
-      // It is possible that an event was added after `#run` got the list of waiting events.
+      // An event can be added after `#run` got the list of waiting events. For such an event, a new run begins here.
       if (this.#timer === undefined && this.outbox.waiting().length > 0) this.wake();
     });
   }
@@ -210,14 +212,15 @@ class Delivery {
   }
 
   /**
-   * Reports the first failure of a series. Reports the later failures of the series at most once in `FAILURE_LOG_MS`.
+   * Logs the first failed delivery of a series. Logs later failures of the same series at most once in
+   * `FAILURE_LOG_MS`.
    */
   #logFailure(reason: string): void {
     const { channel, clock, observer } = this.#options;
     const nowMs = clock.nowMs();
     if (this.#failures === 1) this.#failingSinceMs = nowMs;
-    // If the clock was set back, the time of the last report can be in the future. In this case, the method also
-    // reports the failure.
+    // If the clock was set back, the time of the last log line can be in the future. In this case, the method logs the
+    // failure, too.
     else if (nowMs >= this.#loggedMs && nowMs < this.#loggedMs + FAILURE_LOG_MS) return;
     this.#loggedMs = nowMs;
     observer.log('warn', 'NOTIFY_FAILED', 'an event could not be delivered; it is tried again', {

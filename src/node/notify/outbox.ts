@@ -1,5 +1,5 @@
 /**
- * Stores the events of the notifier (`notifier.ts`) that wait for delivery to one receiver, in an append-only file.
+ * Stores, in an append-only file, the events of the notifier (`notifier.ts`) that wait for delivery to one receiver.
  * Each line of the file has a checksum. Unless the disk fails, an event is on the disk before its first delivery. The
  * outbox records a delivery only after the receiver has accepted the event, so a kill of the node loses no event that
  * was on the disk. If the node is killed after a delivery, but before the delivery is recorded, the notifier delivers
@@ -16,8 +16,8 @@ import { makeFolder } from '../../store/disk/folder.ts';
 import { checkedLine, contentOf } from '../checked-lines.ts';
 
 /**
- * Maximum number of events that wait in one outbox. Beyond this maximum, the outbox drops the oldest event, because a
- * receiver that is unreachable for weeks must not fill the disk.
+ * Maximum number of events that wait in one outbox. If more events wait, the outbox drops the oldest event. Without
+ * this maximum, a receiver that is unreachable for weeks could fill the disk.
  */
 export const EVENTS_MAX = 1000;
 /**
@@ -36,8 +36,8 @@ const FILE_MODE = 0o600;
 
 export interface OutboxEvent {
   /**
-   * Id of the event. If the notifier delivers an event again after a restart, the event has the same id, so that
-   * receivers recognise an event that they already have.
+   * Id of the event. If the notifier delivers an event again after a restart, the event has the same id, so that the
+   * receiver recognises an event that it already has.
    */
   readonly id: string;
   /** Time at which the node recorded the event; ISO 8601, in UTC. */
@@ -49,8 +49,8 @@ export interface OutboxEvent {
 }
 
 /**
- * Position of the notifier: the blocks that it has examined, and the slots that it has reported. After a restart, the
- * notifier continues from this position.
+ * Position of the notifier: the height up to which it has examined the blocks, and the slots that it has reported.
+ * After a restart, the notifier continues from this position.
  */
 export interface OutboxPlace {
   /** The notifier has looked for missed slots in all blocks up to this height. */
@@ -109,8 +109,8 @@ export class Outbox {
   }
 
   /**
-   * Adds an event; the outbox ignores an event that has the id of a waiting event. Call `flush` before the event is
-   * delivered.
+   * Adds an event. The outbox ignores an event that has the same id as a waiting event. The caller must call `flush`
+   * before it delivers the event.
    */
   add(event: OutboxEvent): void {
     if (this.#waiting.has(event.id)) return;
@@ -222,8 +222,8 @@ function load(file: string, observer: Observer): Loaded {
   let place = NO_PLACE;
   const lines = content.toString('utf8').split('\n');
   // If the last line is incomplete, a kill or a disk error interrupted its write, and the line is ignored. An event in
-  // this line is lost unless the notifier finds it again. The notifier can find missed slots again, but no other
-  // events.
+  // this line is lost unless the notifier finds it again. The notifier can find missed slots a second time, but no
+  // events of other kinds.
   const rest = lines.pop() ?? '';
   let damaged = 0;
   for (const line of lines) {

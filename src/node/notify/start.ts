@@ -19,7 +19,7 @@ import { webhookSecretOf } from './secret.ts';
 
 /**
  * Maximum number of diagnostics that `startNotifier` reads. `Diagnostics` always stores fewer diagnostics than this
- * number. The notifier therefore gets every stored diagnostic from the time before it started.
+ * number. The notifier therefore also gets every stored diagnostic that is older than the start of the notifier.
  */
 const DIAGNOSTICS_MAX = 10_000;
 /**
@@ -42,18 +42,18 @@ export interface NotifierSources {
 /**
  * Starts the notifier; returns undefined when no receiver is configured, or for a node in memory. The notifier also
  * reports slots that were missed after the last run ended. If the last run was killed before it saved its position, the
- * notifier examines the blocks after the saved position again. This examination finds the slots that were missed
- * between these blocks. It does not find the blocks that the killed run reverted. If the operator has added a receiver
- * since the last run, the notifier reports no slots from before this run. This rule applies to all receivers, also to
- * the receivers that are not new.
+ * notifier examines the blocks after the saved position a second time. This examination finds the slots that were
+ * missed between these blocks, but not the blocks that the killed run reverted. If the operator has added a receiver
+ * since the last run, the notifier reports no slots from before this run to any receiver, not even to the receivers
+ * that are not new.
  *
  * @throws ProtocolError `CONFIG_INVALID` (see `webhookSecretOf`); errors of the system when an outbox cannot be created
  */
 export async function startNotifier(sources: NotifierSources): Promise<Notifier | undefined> {
   const { config, network, directory, observer, engine, store, identity } = sources;
   const { ownSlotOutcomes, chain } = engine;
-  // Failed deliveries appear in `bloomery why`. If `notify.events` includes `NOTIFY_FAILED` or `all`, and deliveries to
-  // one of two receivers fail, the other receiver gets an event about these failures.
+  // The command `bloomery why` shows failed deliveries. Suppose that there are two receivers, A and B, and that
+  // `notify.events` includes `NOTIFY_FAILED` or `all`. If deliveries to A fail, B gets an event about these failures.
   const module = engine.diagnostics.listenIn(observer).module('notify');
   const channels =
     directory === undefined

@@ -5,8 +5,8 @@ import type { Reader } from './reader.ts';
 
 /** @param readers returns the present readers */
 export function indexUsersAmong(readers: () => Iterable<Reader>): IndexUsers {
-  // A draining reader (`Reader.isDraining`) is not ready, but does not count as starting. It ends soon, and needs no
-  // newer indexes.
+  // A draining reader (`Reader.isDraining`) is not ready, but does not count as starting. A draining reader ends soon,
+  // so it needs no newer indexes.
   const isStarting = (): boolean => {
     const all = [...readers()];
     return all.length === 0 || all.some(({ isReady, isDraining }) => !isReady && !isDraining);

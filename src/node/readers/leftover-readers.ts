@@ -1,8 +1,8 @@
 /**
- * Ends readers (processes that answer HTTP for a node) that outlived their node. Usually a reader ends when its node
- * ends. A reader that hangs or is paused does not end, and keeps the listening socket open, so the next node could not
- * open its HTTP port. The node therefore writes a file for each of its readers. At its next start, the node reads these
- * files to find leftover readers.
+ * Ends readers (processes that answer HTTP for a node) that still run after their node has ended. Usually a reader ends
+ * when its node ends. But a reader that hangs or is paused does not end, and keeps the listening socket open. Then the
+ * next node could not open its HTTP port. The node therefore writes a file for each of its readers. At its next start,
+ * the node reads these files to find leftover readers.
  */
 
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,10 @@ import { isEnding, parentOf, startOf } from '../../store/disk/process-start.ts';
  */
 const FILE = /^reader\.(\d+)\.([0-9a-z]+-\d+)$/;
 const LOOK_MS = 10;
-/** Maximum time for the operating system to end all threads of a killed process, and to close its sockets. */
+/**
+ * Maximum time, in milliseconds, that the operating system gets to end all threads of a killed process and to close its
+ * sockets.
+ */
 const END_MS_MAX = 5_000;
 
 /**
@@ -35,8 +38,8 @@ export function noteReader(directory: string, pid: number, nodePid: number): () 
   try {
     writeFileSync(file, String(nodePid));
   } catch {
-    // A full or failing disk must not prevent the node from answering requests, so the error is ignored. The file is
-    // removed, because the file can lack the process number of the node.
+    // The error is ignored, because a full or failing disk must not prevent the node from answering requests. The file
+    // is removed, because its content (the process number of the node) can be missing.
     rmSync(file, { force: true });
   }
   return () => {
@@ -46,10 +49,10 @@ export function noteReader(directory: string, pid: number, nodePid: number): () 
 
 /**
  * Kills the readers whose node has ended. If the node of a reader is still ending, the function first waits for the end
- * of this node. After the kill, the function waits for the end of the reader. Each wait takes at most `END_MS_MAX`. The
- * function never kills a reader whose parent process is still the node that wrote the reader's file, because that node
- * still runs. If a file does not contain the process number of the node, the function does not kill the reader, because
- * it is possible that the node of this reader still runs.
+ * of this node. After the kill, the function waits for the end of the reader. Each wait takes at most `END_MS_MAX`. In
+ * two cases, the function does not kill a reader, because the node of the reader runs or possibly runs. In the first
+ * case, the parent process of the reader is still the node that wrote the reader's file. In the second case, the file
+ * does not contain the process number of the node.
  *
  * @param directory folder of the node's data; the folder need not exist
  * @returns process numbers of the killed readers

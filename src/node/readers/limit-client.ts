@@ -4,8 +4,8 @@
  * a stranger). A question of the reader to the node about these limits is called a limit check. The reader sends its
  * limit checks to the node in batches. Each batch waits for the answers to the batch before it, so that a flood of
  * requests takes only a small part of the node's time. A limit check without an answer fails after
- * `LIMIT_ANSWER_MS_MAX`. If a limit check fails after the reader has sent it, the reader regards the node as silent:
- * until the node answers, new limit checks fail immediately.
+ * `LIMIT_ANSWER_MS_MAX`. If a sent limit check fails, the reader regards the node as silent. From then until the next
+ * answer of the node, new limit checks fail immediately.
  *
  * The key of a client (`clientKey`) is its IPv4 address, or the /64 network of its IPv6 address.
  */
@@ -125,15 +125,15 @@ export class LimitClient implements SharedLimits {
     const asked = this.#asked ?? [];
     this.#asked = undefined;
     this.#isSilent = false;
-    // The loop below passes the answers to the callers of the limit checks. A caller can then immediately report a
+    // The loop below passes the answers to the callers of the limit checks. During the loop, a caller can report a
     // closed connection or a refusal. While `#isPausing` is true, the reader collects these reports and sends them with
     // the next batch.
     this.#isPausing = true;
     for (const [at, { ask, timer, settle, isGivenUp }] of asked.entries()) {
       const answer = answers[at] ?? null;
-      // When a limit check fails, the reader refuses the connection or the replay. If the late answer of the node is
-      // null, the node has admitted the connection or the replay, and counts it as open. The reader therefore reports
-      // to the node that the connection or the replay has ended.
+      // When a limit check failed, the reader refused the connection or the replay. The answer of the node has now
+      // arrived late. If this answer is null, the node has admitted the connection or the replay, and counts it as
+      // open. The reader therefore reports to the node that the connection or the replay has ended.
       if (isGivenUp && 'key' in ask && answer === null) this.left(ask.key);
       if (isGivenUp && 'replay' in ask && answer === null) this.replayEnded(ask.replay);
       timer.cancel();

@@ -2,8 +2,8 @@
  * Runs in the node, and applies the limits that all readers (processes that answer HTTP for the node) share. For all
  * readers together, the node counts HTTP requests, connections and replays (event streams that still send old events to
  * a stranger). If a client gets too many refusals, the node shuts the client out: each reader then refuses all
- * connections of this client. The node tells all readers which clients are shut out, and whether the readers together
- * have the maximum number of connections.
+ * connections of this client. The node tells all readers which clients are shut out. The node also tells them when all
+ * readers together have reached, or are again below, the maximum number of connections.
  */
 
 import { SharedCounters } from '../../http/shared-counters.ts';

@@ -1,7 +1,7 @@
 /**
  * Messages between the node and a process that answers HTTP for the node (a reader). All messages are plain data. A
- * message of the kind `socket` also carries a listening socket. A request of a client could exploit a fault of the
- * reader, so the node checks what a reader sends.
+ * message of the kind `socket` also carries a listening socket. The node checks the messages from a reader, because a
+ * client could exploit a fault of the reader and control what the reader sends.
  */
 
 import type { ErrorData } from '../../primitives/errors.ts';
@@ -17,8 +17,8 @@ import type { Transaction } from '../../protocol/types.ts';
 
 /**
  * Methods of the node that change nothing. A reader calls these methods to answer HTTP requests. Each call is a read.
- * If several HTTP requests need the same read, and the reader has not sent it yet, the reader sends only one read for
- * all of them.
+ * If several HTTP requests need the same read, and the reader has not yet sent this read, the reader sends one read for
+ * all these requests.
  */
 export const READS = [
   'status',
@@ -49,9 +49,9 @@ export const READS_WAITING_MAX = 500;
 /** Maximum number of unanswered writes of a reader. */
 export const WRITES_AT_ONCE = 100;
 /**
- * In updates (`NodeUpdate`), the node sends each reader the transactions that the pool has accepted. This is the
- * maximum number of these transactions that wait for the next update. If more transactions wait, the node drops the
- * oldest transaction.
+ * Maximum number of transactions that wait in the node for the next update (`NodeUpdate`) of a reader. With each
+ * update, the node sends the reader the transactions that the pool has accepted. If more transactions wait, the node
+ * drops the oldest transaction.
  */
 export const UPDATES_WAITING_MAX = 10_000;
 
@@ -67,23 +67,25 @@ export const LIMIT_ASKS_AT_ONCE = 500;
 export const LIMIT_ASKS_WAITING_MAX = 20_000;
 /**
  * Milliseconds after which a limit check without an answer fails. The reader then refuses the request, the connection
- * or the replay. The reader does not decide without the node: if each reader decided alone, each reader would grant the
- * full limit to each client.
+ * or the replay. The reader does not decide without the node, because each reader alone would grant the full limit to
+ * each client.
  */
 export const LIMIT_ANSWER_MS_MAX = 2_000;
-/** Milliseconds after which a read without an answer fails. For the largest reads, a busy node needs a second. */
+/** Milliseconds after which a read without an answer fails. A busy node needs about a second for the largest reads. */
 export const READ_ANSWER_MS_MAX = 10_000;
 
 /**
- * Maximum number of clients in each of the lists `refused` and `shutOut` of a `LimitReport`. In the time between two
- * reports, a reader normally serves fewer clients than this maximum.
+ * Maximum number of clients in each of the lists `refused` and `shutOut` of a `LimitReport`. Between two reports, a
+ * reader normally serves fewer clients than this maximum.
  */
 export const LIMIT_REPORTED_MAX = 1_000;
 
 /**
- * A limit check of a reader. `client` is the IP address of a client that sends a request. `key` is the key
- * (`clientKey`) of a client that opens a connection. `replay` is the key of a client that asks for a replay of old
- * events of the event stream. `cost` is the number of requests that the rate limit counts for the client's request.
+ * A limit check of a reader. There are three kinds:
+ * - A client sends a request. `client` is the IP address of the client, and `cost` is the number of requests that the
+ *   rate limit counts for this request.
+ * - A client opens a connection. `key` is the key (`clientKey`) of the client.
+ * - A client asks for a replay of old events of the event stream. `replay` is the key of the client.
  */
 export type LimitAsk =
   { readonly client: string; readonly cost: number } | { readonly key: string } | { readonly replay: string };
@@ -99,10 +101,10 @@ export interface LimitReport {
   /** Change of the number of connections of trusted clients (all clients except strangers) since the last report. */
   readonly trusted: number;
   /**
-   * Each entry of the next three lists has the key of a client and a number: how often an event has happened since the
-   * last report. The event of `left` is a closed connection of a stranger. The event of `replaysEnded` is the end of a
-   * replay. The event of `refused` is a refusal of the client. `shutOut` has the keys of the clients that the reader
-   * has shut out since the last report.
+   * The members below describe the time since the last report. In the first three lists, each entry has the key of a
+   * client and a number. In `left`, the number counts the closed connections of a stranger. In `replaysEnded`, it
+   * counts the ended replays of the client. In `refused`, it counts the refusals of the client. The list `shutOut` has
+   * the keys of the clients that the reader has shut out.
    */
   readonly left: readonly (readonly [string, number])[];
   readonly replaysEnded: readonly (readonly [string, number])[];
@@ -142,7 +144,10 @@ export interface NodeUpdate {
 export type SocketName = keyof ListeningSockets;
 
 export type ToReader =
-  /** Carries a listening socket of the node. The reader accepts connections from this socket, and opens no port. */
+  /**
+   * Carries a listening socket of the node. The reader accepts connections from this socket, so the reader itself opens
+   * no port.
+   */
   | { readonly kind: 'socket'; readonly name: SocketName }
   | { readonly kind: 'open'; readonly settings: ReaderSettings; readonly times: readonly ReceivedTime[] }
   /**
@@ -185,7 +190,7 @@ export type FromReader =
   | { readonly kind: 'limits'; readonly report: LimitReport }
   /** Confirms the last update. */
   | { readonly kind: 'taken' }
-  /** @see ReaderStatus */
+  /** Answers a `ping`. The members have the same meaning as in `ReaderStatus`. */
   | { readonly kind: 'pong'; readonly memoryBytes: number; readonly requests: number }
   | { readonly kind: 'report'; readonly report: ReaderReport };
 

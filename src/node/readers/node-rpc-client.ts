@@ -1,9 +1,9 @@
 /**
  * The reader's end of the channel between the node and a reader (a process that answers HTTP for the node). A read asks
- * the node for data that only the node has. With a write, the reader passes on an HTTP request that changes data. There
- * is a maximum number of unanswered reads, and a maximum number of unanswered writes. A read fails if no answer comes
- * within `READ_ANSWER_MS_MAX`. Only the node knows whether a write was done. A sent write therefore has no time limit,
- * and fails only if the node answers with an error.
+ * the node for data that only the node has. A write passes on an HTTP request that changes data. The numbers of
+ * unanswered reads and of unanswered writes are limited separately. A read fails if no answer comes within
+ * `READ_ANSWER_MS_MAX`. A sent write has no time limit, because only the node knows whether the write was done. A sent
+ * write therefore fails only if the node answers with an error.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -61,8 +61,8 @@ export class NodeRpcClient {
    * Asks the node. The answer shows the state of the node at a moment after this call.
    *
    * @throws ProtocolError `NODE_BUSY` when too many reads wait, `NODE_SILENT` when no answer comes in time, or the
-   *   error of the node. After a `NODE_SILENT` for a read that was sent, further reads fail immediately until the node
-   *   answers again.
+   *   error of the node. After a sent read has failed with `NODE_SILENT`, further reads fail immediately until the next
+   *   answer of the node
    */
   async read(method: Read, ...args: readonly unknown[]): Promise<unknown> {
     if (this.#isSilent) throw silent();

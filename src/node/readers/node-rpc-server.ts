@@ -26,14 +26,15 @@ export class NodeRpcServer {
   #isReading = false;
   #writes = 0;
   /**
-   * True before the reader is ready, and while it has not confirmed the last update. While the value is true, further
-   * changes wait in the node.
+   * True before the reader is ready, and while the reader has not confirmed the last update. While this value is true,
+   * the node keeps further changes for the next update.
    */
   #isUpdateUnconfirmed = true;
   #isChainChanged = false;
   /**
-   * State of the first update after the latest call of `indexesCompleted`: not sent yet, sent but not confirmed by the
-   * reader, or confirmed. Before the first call of `indexesCompleted`, the value is `confirmed`.
+   * State of the first update after the latest call of `indexesCompleted`. The states are: not sent yet (`unsent`),
+   * sent but not confirmed by the reader (`unconfirmed`), and confirmed (`confirmed`). Before the first call of
+   * `indexesCompleted`, the value is `confirmed`.
    */
   #move: 'unsent' | 'unconfirmed' | 'confirmed' = 'confirmed';
   #times: ReceivedTime[] = [];
@@ -55,7 +56,7 @@ export class NodeRpcServer {
   }
 
   /**
-   * Called after a backfill of the indexes. When the reader has taken the next update, the reader shows the present
+   * Called after a backfill of the indexes. When the reader has confirmed the next update, the reader shows the present
    * chain.
    */
   indexesCompleted(): void {

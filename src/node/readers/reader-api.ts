@@ -75,7 +75,7 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
     view = viewOf(reader.current);
     for (const listener of listeners) listener.chainChanged?.();
   };
-  /** Returns the members of a `NodeStatus` that describe the chain. */
+  /** Returns the members of a `NodeStatus` that describe the chain, with the values of the given store. */
   const ofView = (store: StoredChain): Pick<NodeStatus, 'height' | 'finalizedHeight' | 'broadhash'> => ({
     height: store.tip()?.height ?? 0,
     finalizedHeight: finalizedHeightOf(store, rules),
@@ -105,8 +105,8 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
       const tip = store.tip();
       return { height: tip?.height ?? 0, blockId: tip?.id ?? '', digest: store.stateDigest() };
     },
-    // Any HTTP request can cause a call of `refresh`. To limit the number of moves (`ChainReader.move`), the reader
-    // moves to a new view only if the chain has changed.
+    // Any HTTP request can cause a call of `refresh`. A call moves to a new view (`ChainReader.move`) only if the chain
+    // has changed, so requests cannot cause many moves.
     refresh: () => move((store) => store.tip()?.id !== view.chain.tip()?.id || logOf(store).last() !== view.log.last()),
     async status() {
       const status = await read<NodeStatus>('status');
@@ -135,8 +135,8 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
   return {
     api,
     applyUpdate({ chain, times, received }) {
-      // Store the arrival times before the move to the new view, so that the arrival times of the new view's
-      // transactions are known.
+      // The arrival times are stored before the move to the new view. Otherwise, the times of the new view's
+      // transactions would be missing for a moment.
       for (const [id, timeMs] of times) receivedAtMs.set(id, timeMs);
       for (const transaction of received) {
         for (const listener of listeners) listener.transactionReceived?.(transaction);

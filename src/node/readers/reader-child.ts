@@ -17,7 +17,10 @@ const HEAP_MB_MAX = 512;
 
 export interface ReaderChild {
   readonly process: ChildProcess;
-  /** Calls the listener when the modules of the program are loaded; immediately if the modules are already loaded. */
+  /**
+   * Calls the listener when the modules of the program are loaded. If they are already loaded, calls the listener
+   * immediately.
+   */
   whenLoaded(listener: () => void): void;
   hasEnded(): boolean;
 }
@@ -49,9 +52,9 @@ export function forkReader(program?: string): ReaderChild {
 
 /**
  * Returns the environment variables for a reader: the variables of the node, except the `BLOOMERY_` variables and
- * `NOTIFY_SOCKET`. A reader does not need the variables that are left out, and a client that exploits a fault of the
- * reader must not get them. The `BLOOMERY_` variables are options of the node and can contain passwords.
- * `NOTIFY_SOCKET` is the address of the socket of systemd.
+ * `NOTIFY_SOCKET`. The left-out variables are not needed in a reader. A client that exploits a fault of the reader must
+ * not get them. The `BLOOMERY_` variables are options of the node and can contain passwords. `NOTIFY_SOCKET` is the
+ * address of the socket of systemd.
  */
 function environmentOf(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isForNode = (name: string): boolean => name.startsWith('BLOOMERY_') || name === 'NOTIFY_SOCKET';

@@ -1,4 +1,4 @@
-/** Errors of readers (processes that answer HTTP beside the node) that did not become ready. */
+/** Defines the errors for readers (processes that answer HTTP beside the node) that did not become ready. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 

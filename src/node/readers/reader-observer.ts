@@ -6,9 +6,9 @@
 import type { LogFields, LogLevel, Observer } from '../../ports/observer.ts';
 import type { MetricValue, LogLine, ReaderReport } from './messages.ts';
 
-/** Maximum number of log lines between two reports; further lines are dropped. */
+/** Maximum number of log lines in one report; the reader drops further lines. */
 const LINES_MAX = 500;
-/** Maximum number of values of histograms between two reports; further values are dropped. */
+/** Maximum number of histogram values in one report; the reader drops further values. */
 const VALUES_MAX = 10_000;
 
 type Labels = Readonly<Record<string, string>> | undefined;

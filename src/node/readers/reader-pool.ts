@@ -2,8 +2,8 @@
  * Runs the processes that answer HTTP beside the node (readers). All readers accept connections from the same listening
  * sockets. The first reader opens the sockets. The node also holds the sockets, but accepts no connections. While no
  * reader runs, new connections therefore wait in the accept queues of the sockets and are not refused. The pool
- * replaces a reader that ends, hangs or uses too much memory. A hanging reader is first replaced, and killed only
- * later, because it can recover.
+ * replaces a reader that ends, hangs or uses too much memory. If a reader hangs, the pool first starts a replacement,
+ * and kills the hanging reader only later, because this reader can recover.
  */
 
 import type { HttpServer } from '../../http/http-server.ts';
@@ -26,40 +26,43 @@ import { ReaderGauges } from './reader-observer.ts';
 const PING_MS = 250;
 /**
  * If a reader sends no message after this number of pings in a row, the pool treats it as hanging, and starts another
- * reader. The pool counts pings and does not measure time, because the missing messages can also mean that the node
- * itself was slow.
+ * reader. The pool counts pings instead of measuring time. If the node itself was slow, it also sent fewer pings, so
+ * the count does not blame the reader.
  */
 const SILENT_PINGS_MAX = 3;
 /**
- * Number of pings in a row after which the pool kills a hanging reader that still sends no message. If a replaced
- * reader answers a ping before the pool kills it, the reader serves clients until enough other readers
- * (`ReaderPoolOptions.processes`) are ready. Then the pool drains the replaced reader (`drainOne`).
+ * Number of pings in a row after which the pool kills a hanging reader that still sends no message. If the hanging
+ * reader answers a ping before the pool kills it, this reader serves clients until enough other readers
+ * (`ReaderPoolOptions.processes`) are ready. Then the pool drains it (`drainOne`).
  */
 const HANGING_PINGS_MAX = 20;
 /**
  * If a reader ends within this time after its start, the pool pauses before it starts a replacement, because a lasting
- * fault would probably also end the replacement. The pause doubles with each such reader in a row, up to
+ * fault would probably end the replacement, too. The pause doubles with each such reader in a row, up to
  * `REPLACED_AFTER_MS_MAX`.
  */
 const SHORT_LIFE_MS = 2_000;
 const REPLACED_AFTER_MS_MIN = 200;
 const REPLACED_AFTER_MS_MAX = 5_000;
-/** Time in which a replaced reader must exit after the message `drain`. `HttpServer.drain` takes less time. */
+/**
+ * Time, in milliseconds, in which a replaced reader must exit after the message `drain`. `HttpServer.drain` takes less
+ * time.
+ */
 const DRAIN_MS_MAX = 20_000;
 /**
- * Time in which the first reader must be ready. If the reader ends before it is ready, its replacement gets only the
- * rest of this time.
+ * Time, in milliseconds, in which the first reader must be ready. If the reader ends before it is ready, its
+ * replacement gets only the rest of this time.
  */
 const START_MS_MAX = 60_000;
 /**
  * The pool kills a starting reader that sends no message for this number of ping intervals (20 s). A reader normally
- * starts in about one second. After each such kill in a row, the pool doubles the time for the next reader, because it
- * is possible that the machine is slow.
+ * starts in about one second. After each such kill in a row, the pool doubles this time for the next reader, because
+ * the machine is possibly slow.
  */
 const STARTING_PINGS_MAX = 80;
 /**
- * Maximum number of attempts to start the first reader. The pool makes another attempt only if the reader was killed
- * (`wasKilled`), because any other failure would probably happen again.
+ * Maximum number of attempts to start the first reader. The pool makes another attempt only if a person or the system
+ * killed the reader (`wasKilled`). Any other failure would probably happen at each attempt.
  */
 const FIRST_READERS_MAX = 3;
 /**
@@ -283,7 +286,7 @@ export function createReaderPool({
     });
   };
 
-  /** False if the reader is not ready, if it was already replaced, or if twice the wanted number of readers run. */
+  /** True if the reader is ready, was not replaced yet, and fewer than twice the wanted number of readers run. */
   const isReplaceable = ({ isReady, isReplaced }: Reader): boolean =>
     isReady && !isReplaced && readers.size < 2 * processes;
 
@@ -365,7 +368,7 @@ export function createReaderPool({
     stopListening();
     pinging?.cancel();
     for (const timer of timers) timer.cancel();
-    // No new reader will come, so new connections must not wait in the accept queues.
+    // The pool starts no new reader from here on, so new connections must not wait in the accept queues.
     for (const socket of held.values()) socket.close();
     held.clear();
     const ends = [...readers.values()].map((reader) => closeReader(reader, clock));

@@ -1,7 +1,7 @@
 /**
- * The main module of a reader: a process that answers HTTP beside the node. A reader has none of the node's keys and
- * journals, and does not change the chain. The reader reads the chain from the store, and asks the node for all other
- * data over the channel between the processes. The reader ends when the node ends.
+ * The main module of a reader: a process that answers HTTP beside the node. A reader has no keys and no journals of the
+ * node, and does not change the chain. The reader reads the chain from the store, and asks the node for all other data
+ * over the channel between the processes. The reader ends when the node ends.
  */
 
 import { createHttpServer, type HttpServer } from '../../http/http-server.ts';
@@ -24,10 +24,10 @@ const REPORT_MS = 200;
 
 /**
  * The node sends a message to each ready reader about every 250 ms. If the reader has handled no message for
- * `QUIET_MS_MAX` milliseconds, it probably got no processor time. In this case, messages about new blocks can wait
- * behind HTTP requests that the reader handles first. The node can also delay these messages until the reader has
- * confirmed an earlier update. At the next message or HTTP request, the reader therefore looks for new blocks in the
- * store.
+ * `QUIET_MS_MAX` milliseconds, it probably got no processor time. Then there are possibly new blocks about which the
+ * reader does not know yet. The messages about these blocks can wait behind HTTP requests, or in the node until the
+ * reader has confirmed an earlier update. At the next message or HTTP request, the reader therefore looks for new
+ * blocks in the store itself.
  */
 const QUIET_MS_MAX = 500;
 
@@ -102,7 +102,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
       const { plain, tls } = http.sockets();
       if (given.plain === undefined) send({ kind: 'socket', name: 'plain' }, plain);
       if (given.tls === undefined && tls !== undefined) send({ kind: 'socket', name: 'tls' }, tls);
-      // Perhaps the node has applied blocks after the reader opened the store.
+      // The node has possibly applied further blocks since the reader opened the store. This call makes them visible.
       node.applyUpdate({ chain: true, times, received: [] });
       send({ kind: 'ready', ...ports });
     } catch (error) {

@@ -14,7 +14,7 @@ const CLOSE_MS_MAX = 3_000;
 
 export interface Reader {
   readonly process: ChildProcess;
-  /** Id that no later reader gets. The `number` of a reader is not unique: a later reader can get the same `number`. */
+  /** Id of the reader, which no later reader gets. In contrast, a later reader can get the same `number`. */
   readonly id: number;
   readonly end: NodeRpcServer;
   readonly send: (message: ToReader) => void;

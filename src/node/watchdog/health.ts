@@ -5,11 +5,11 @@ import type { PulseReading } from './pulse.ts';
 
 export interface HealthLimits {
   /**
-   * Maximum of `Sample.ownBytes`. While the memory is above a share of this number (`COLLECT_SHARE`), the watchdog
-   * requests garbage collections, at most one in each `COLLECT_INTERVAL_MS`. When the memory rises above the number
-   * itself, the watchdog immediately requests another garbage collection. If the memory stays above the number, the
-   * watchdog ends the process. The watchdog ends the process immediately if the memory is far above the number
-   * (`FLOOD_SHARE`), or if the memory is above the number and the main thread cannot start a collection.
+   * The memory limit: maximum of `Sample.ownBytes`. While the memory is above a share of this limit (`COLLECT_SHARE`),
+   * the watchdog requests garbage collections, at most one in each `COLLECT_INTERVAL_MS`. When the memory rises above
+   * the limit itself, the watchdog immediately requests another garbage collection. If the memory then stays above the
+   * limit, the watchdog ends the process. In two cases, the watchdog ends the process immediately: the memory is far
+   * above the limit (`FLOOD_SHARE`), or the memory is above the limit and the main thread cannot start a collection.
    */
   readonly memoryLimitBytes: number;
   /**
@@ -68,8 +68,8 @@ const FLOOD_SHARE = 1.25;
  */
 const UNRESPONSIVE_MS = 1000;
 /**
- * Share of V8's heap limit above which V8 does little besides garbage collection. The watchdog ends the process if the
- * heap stays above this share for `HEAP_FULL_MS`.
+ * Share of V8's heap limit. If the heap is above this share, V8 does little besides garbage collection. The watchdog
+ * ends the process if the heap stays above this share for `HEAP_FULL_MS`.
  */
 const HEAP_FULL_SHARE = 0.95;
 const HEAP_FULL_MS = 2000;
@@ -80,8 +80,8 @@ const HEAP_FULL_MS = 2000;
 const GC_SHARE_MAX = 0.8;
 /**
  * If the processor time of the process is below this share of the period, the watchdog ignores `GC_SHARE_MAX`. In this
- * case, other programs use the processors, and a garbage collection takes long because it waits for a processor. A new
- * process would also have to wait for a processor.
+ * case, other programs use the processors, and a garbage collection takes long because it waits for a processor. A
+ * restart would not help, because the new process would also have to wait for a processor.
  */
 const PROCESSOR_SHARE_MIN = 0.5;
 
@@ -93,7 +93,7 @@ export class Health {
   #last: Sample | undefined;
   /**
    * Clock of this object: the sum of the times between samples, in milliseconds. If the time between two samples is
-   * longer than `STEP_MS_MAX`, the sum contains only `STEP_MS_MAX` of it. The sum excludes the time for which the main
+   * longer than `STEP_MS_MAX`, only `STEP_MS_MAX` is added to the sum. The sum excludes the time for which the main
    * thread waited for a processor.
    */
   #nowMs = 0;

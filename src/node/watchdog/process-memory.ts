@@ -15,7 +15,7 @@ const buffer = Buffer.alloc(STATUS_BYTES_MAX);
 /**
  * Returns the memory of the process in bytes, including swapped memory. The result excludes pages of mapped files, such
  * as the data file of the store, because the system can drop these pages when it needs memory. If the system does not
- * report mapped pages separately, the result is all resident memory.
+ * report mapped pages separately, the result is the whole resident memory, including mapped pages.
  *
  * The file `/proc/self/status` stays open after the first call, because a process that has too many open files cannot
  * open another file. If a measurement fails, the function returns the result of the last successful measurement, or 0

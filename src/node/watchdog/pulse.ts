@@ -10,7 +10,10 @@ const IS_ARMED = 1;
 const IS_DEBUGGED = 2;
 const COLLECTIONS_WANTED = 3;
 const END_WANTED = 4;
-/** The number of integers is even, because the fractional numbers must begin at a multiple of 8 bytes. */
+/**
+ * Number of integers in the shared memory. The number is even, because the fractional numbers after the integers must
+ * begin at a multiple of 8 bytes.
+ */
 const INTEGERS = 6;
 /** Positions of the fractional numbers, counted from the end of the integers. */
 const HEAP_USED = 0;

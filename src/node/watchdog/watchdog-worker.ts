@@ -63,8 +63,8 @@ function end(code: EndCode, reason: string): void {
     unwritten -= 1;
     if (unwritten === 0) leave();
   };
-  // The writes run in the thread pool of Node.js, so they cannot block this thread. This thread can therefore end
-  // the process even if no program reads the pipe of the log, or if a disk hangs.
+  // The writes run in the thread pool of Node.js, so they cannot block this thread. Even if no program reads the pipe
+  // of the log, or if a disk hangs, this thread can therefore end the process.
   if (log.file !== undefined) append(log.file, `${line}\n`, written);
   write(STANDARD_ERROR, log.file === undefined ? `${line}\n${message}` : message, written);
   setTimeout(leave, MESSAGE_MS_MAX);

@@ -26,7 +26,7 @@ export interface WatchdogOptions {
   readonly observer: Observer;
 }
 
-/** Destination and format of the log line that the watchdog writes before it ends the process. */
+/** Destination and format of the last log line, which the watchdog writes before it ends the process. */
 interface LastWordPlace {
   readonly format: 'human' | 'json';
   /** The log file; default: standard error output. */
@@ -56,8 +56,8 @@ export interface Watchdog {
 }
 
 /**
- * Heap limits of the watchdog's thread in megabytes. The limits are small, because the heap of the thread counts
- * towards the memory of the process.
+ * Heap limits of the watchdog's thread in megabytes. The limits are small, because the heap of this thread also counts
+ * towards the memory limit of the process.
  */
 const THREAD_LIMITS = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 };
 export const THREAD_BYTES_MAX =
