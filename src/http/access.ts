@@ -1,6 +1,6 @@
 /**
- * Decides which clients may use the HTTP interface. Reads the lists of allowed addresses. Creates the access rule for
- * all paths, and the access rules of single routes.
+ * Decides which clients are allowed to use the HTTP interface. Reads the lists of allowed addresses. Creates the access
+ * rule for all paths, and the access rules of single routes.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -67,9 +67,9 @@ const READ_ONLY = refused('API write access denied', 'API write access blocked.'
 
 /**
  * Returns the addresses from which a request comes. If proxies are trusted and the header `X-Forwarded-For` of the
- * request is not empty, the result is the list of addresses in the header. It is possible that the client itself has
- * written the first of these addresses. In all other cases, the result is the address of the connection, or an empty
- * text if the connection has closed.
+ * request is not empty, the result is the list of addresses in the header. The first of these addresses proves nothing,
+ * because the client itself can have written it. In all other cases, the result contains only the address of the
+ * connection, or an empty text if the connection has closed.
  */
 export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy: boolean): readonly string[] {
   const ofConnection = socket.remoteAddress ?? '';
@@ -83,7 +83,7 @@ export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy
 /**
  * Creates the function that recognises trusted addresses: this machine, and the addresses in `access.whiteList`. The
  * node reserves a share of its connections and event streams for trusted addresses. A very wide network in the list
- * (see `TRUSTED_BITS_MIN_4`) does not count, because such a network does not name particular clients.
+ * (see `TRUSTED_BITS_MIN_4`) makes no address trusted, because such a network does not name particular clients.
  */
 export function createTrust(options: Pick<HttpOptions, 'access'>): (address: string) => boolean {
   const named = options.access.whiteList.filter((entry) => !isWide(entry));
@@ -120,7 +120,7 @@ export interface RouteGuard {
   maySeeForging(request: Request): boolean;
 }
 
-/** Creates the access rules of single routes. The rules of a route apply in addition to the rules for every path. */
+/** Creates the access rules of single routes. Such a rule applies in addition to the access rule for all paths. */
 export function guardRoutes(options: HttpOptions): RouteGuard {
   const forging = readAddressList(options.forgingWhiteList, options.observer);
   const secrets = readAddressList(options.legacySignatures.whiteList, options.observer);
@@ -132,9 +132,10 @@ export function guardRoutes(options: HttpOptions): RouteGuard {
   const isConcealed = noticeProxies(options);
   const isOwnName = ownNames(options.hostNames);
   /**
-   * True when the caller itself made the request. False if the request comes through an untrusted proxy, comes from a
-   * page of another site (except the origin in `http.corsOrigin`), or has a `Host` header for which
-   * `isUnderForeignName` is true.
+   * True when the caller itself made the request. False in three cases:
+   * - The request comes through an untrusted proxy.
+   * - The request comes from a page of another site, except a page from the origin in `http.corsOrigin`.
+   * - The request has a `Host` header for which `isUnderForeignName` is true.
    */
   const isItself = (request: Request) =>
     !isConcealed(request) &&
@@ -169,11 +170,11 @@ const PROXY_HEADERS = [
 
 /**
  * Creates a function that recognises requests through an untrusted proxy. If the option `trustProxy` is off, the
- * function returns true for each request that came through a proxy. Such a request has the address of the proxy. The
- * proxy often runs on this machine. Without this check, every client of the proxy would get the rights of that address.
- * A request with HTTP/1.0 also counts as a request through a proxy, because some proxies add no header and use
- * HTTP/1.0. For example, nginx before version 1.29.7 does so by default. A client gains nothing by adding false proxy
- * headers, because these headers can only remove rights.
+ * function returns true for each request that came through a proxy. Such a request has the address of the proxy, which
+ * often runs on this machine. Without this check, every client of the proxy would get the rights of the proxy's
+ * address. A request with HTTP/1.0 also counts as a request through a proxy. The reason is that some proxies add no
+ * header and use HTTP/1.0, for example nginx before version 1.29.7 with its default settings. A client gains nothing by
+ * adding false proxy headers, because these headers can only remove rights.
  */
 function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request) => boolean {
   let isLogged = false;
@@ -193,11 +194,12 @@ function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request
 }
 
 /**
- * True for a request that a page of another site sends from the browser of its visitor. The visitor did not intend the
- * request, even if the address of the visitor is in the list of addresses that may use the route. A page belongs to the
- * node only if the page was loaded from the host and port of the request, because another port of this machine can
- * belong to another program. Pages from the origin `allowed` count like pages of the node. The function is false for a
- * request with neither `Origin` nor `Sec-Fetch-Site`. Clients other than browsers usually send neither header.
+ * True for a request that a page of another site sends from the browser of its visitor. Even if the address of the
+ * visitor is in the list of addresses that are allowed to use the route, the visitor did not intend the request. A page
+ * belongs to the node only if the page was loaded from the host and the port to which the request goes. The port
+ * matters, because a different port of this machine can belong to a different program. Pages from the origin `allowed`
+ * count like pages of the node. If a request has neither `Origin` nor `Sec-Fetch-Site`, the result is false, because
+ * clients other than browsers usually send neither header.
  */
 function isOfForeignPage({ headers }: Request, allowed: string | boolean): boolean {
   const { origin, host } = headers;
@@ -210,13 +212,14 @@ function isOfForeignPage({ headers }: Request, allowed: string | boolean): boole
 
 /**
  * True for a request whose `Host` header contains no readable host, or contains a name that does not belong to this
- * node. Such a name can be a sign of DNS rebinding: an attacker changes the DNS record of a page's host name to the
- * node's address after the browser has loaded the page. The browser then regards the node as the site of the page. A
- * proxy on this machine can also send a request with such a name. If the `Host` header contains an IP address, the
- * request cannot come from DNS rebinding, but it can come from a proxy on this machine. If a client on this machine
- * connects from a loopback address, its `Host` header usually also contains a loopback address. The function is
- * therefore also true if a request comes from a loopback address, but its header contains an IP address that is not a
- * loopback address. If the node trusts proxies, the function is false for such a request.
+ * node. Such a name can be a sign of DNS rebinding. In this attack, the browser first loads a page from the attacker's
+ * host name. Then the attacker changes the DNS record of this name to the node's address. The browser then regards the
+ * node as the site of the page. A proxy on this machine can also send a request with such a name. If the `Host` header
+ * contains an IP address, the request cannot come from DNS rebinding, but it can come from a proxy on this machine. If
+ * a client on this machine connects from a loopback address, the `Host` header of its request usually also contains a
+ * loopback address. The function is therefore also true if a request comes from a loopback address and its `Host`
+ * header contains an IP address that is not a loopback address. If the node trusts proxies, the function is false for
+ * such a request, because a trusted proxy can send it.
  */
 function isUnderForeignName(
   { headers, socket }: Request,
@@ -254,7 +257,7 @@ const LOOPBACK = readAddressList(['127.0.0.0/8', '::1'], SILENT);
 /**
  * True if the list contains the IP address of the client that sent the request. If proxies are trusted and the request
  * has the header `X-Forwarded-For`, every address in this header must be in the list. The first address alone proves
- * nothing, because it is possible that the client itself has written it.
+ * nothing, because the client itself can have written this address.
  */
 function isFrom(list: AddressList, request: Request): boolean {
   return request.ips.length > 0 ? request.ips.every((ip) => list.includes(ip)) : list.includes(request.ip);
@@ -281,8 +284,8 @@ function listOf(list: BlockList): AddressList {
       if (isListed === undefined) {
         const family = isIP(address);
         isListed = family !== 0 && list.check(address, family === 4 ? 'ipv4' : 'ipv6');
-        // The cache stores only valid addresses. Other texts could fill the memory, because a header that a client
-        // sends through a trusted proxy can contain a text of any length.
+        // The cache stores only valid addresses. A client can send a header with a text of any length through a trusted
+        // proxy, and such texts could fill the memory.
         if (family !== 0) known.set(address, isListed);
       }
       return isListed;

@@ -18,9 +18,9 @@ export interface Answered {
 
 /**
  * Creates a function that answers `GET` requests like a running node with the extended dialect (`strict: false`) and
- * the routes that are enabled by default. The function does not serve event streams. `/docs` is always the plain page
- * of the API documentation, without scripts. There is no access control, because the caller can already read the files
- * of the chain.
+ * the routes that are enabled by default. The function does not serve event streams. The answer to `/docs` is always
+ * the plain page of the API documentation, without scripts. The function has no access control, because the caller can
+ * read the files of the chain anyway.
  *
  * @returns a function that answers a request; its argument is the target of the request without the prefix `/api`, for
  *   example `/blocks?limit=1`

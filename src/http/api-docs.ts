@@ -21,8 +21,8 @@ export interface ApiDocs {
 }
 
 /**
- * Content security policy of the page. The page may load scripts, styles, images and data from the node. An image can
- * also be a `data:` URL, because the style sheet contains such URLs.
+ * Content security policy of the page. The policy allows scripts, styles, images and data from the node. For images, it
+ * also allows `data:` URLs, because the style sheet contains such URLs.
  */
 const POLICY = [
   "default-src 'none'",
@@ -59,8 +59,8 @@ export function openApiDocs(directory: string): ApiDocs | undefined {
   const assets = join(directory, 'assets');
   const names = new Map(readdirSync(assets).map((name) => [`/assets/api-docs/${name.slice(0, -PACKED.length)}`, name]));
   /**
-   * Files that were requested, by name. All files together, each in both forms (compressed and uncompressed), take
-   * about 2.4 MB. Most nodes never need the files, so a file is read when it is first requested.
+   * Files that were requested, by name. If all files are in memory, each in two forms (compressed and uncompressed),
+   * they take about 2.4 MB. Most nodes never need the files, so a file is read when it is first requested.
    */
   const read = new Map<string, { readonly packed: Buffer; plain?: Buffer }>();
   const serveFiles: RequestHandler = (request, response, next) => {
@@ -73,7 +73,7 @@ export function openApiDocs(directory: string): ApiDocs | undefined {
     response.set(COMMON_HEADERS);
     response.setHeader('Content-Type', CONTENT_TYPES[extname(request.path)] ?? 'application/octet-stream');
     response.setHeader('Content-Length', body.length);
-    // The name of a file contains a hash of its content, so the content under a name never changes.
+    // The name of a file contains a hash of its content, so a file with the same name always has the same content.
     response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
     response.vary('Accept-Encoding');
     if (isPacked) response.setHeader('Content-Encoding', 'gzip');

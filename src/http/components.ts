@@ -58,9 +58,9 @@ export function withComponents(document: OpenApiDocument, dialect: HttpDialect):
     if (!names.has(text)) names.set(text, name);
   }
   /**
-   * Replaces the named shapes in a value by references. If `isWhole` is true, the value is the definition of a shape.
-   * The definition as a whole must not become a reference, because it would refer to itself. The function then replaces
-   * only the shapes inside the definition.
+   * Replaces the named shapes in a value by references. If `isWhole` is true, the value is the definition of a shape,
+   * and the function replaces only the shapes inside this definition. If the function replaced the definition as a
+   * whole, the definition would be a reference to itself.
    */
   const referring = (value: unknown, isWhole = false): unknown => {
     if (Array.isArray(value)) return value.map((each) => referring(each));
@@ -77,7 +77,7 @@ export function withComponents(document: OpenApiDocument, dialect: HttpDialect):
   return { ...named, components: { schemas: Object.fromEntries(schemas) as Record<string, Schema> } };
 }
 
-/** Finds the names to which a document refers, directly or through other named shapes. */
+/** Finds the names of the shapes to which a document refers, directly or through other named shapes. */
 function namesIn(document: unknown, shapeOf: (name: string) => unknown): ReadonlySet<string> {
   const found = new Set<string>();
   const seek = (value: unknown): void => {

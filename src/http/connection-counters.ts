@@ -1,7 +1,7 @@
 /**
- * Counts the connections of several processes, and decides which address must give up a connection for a new one. The
- * time that a call of `arrive` or `left` takes must not depend on the number of addresses, because strangers (clients
- * that are not trusted) can cause many of these calls.
+ * Counts the connections of several processes. If a new connection needs room, decides which address must give up a
+ * connection. The time that a call of `arrive` or `left` takes must not depend on the number of addresses, because
+ * strangers (clients that are not trusted) can cause many of these calls.
  */
 
 import { strangersMaxOf } from './admission/connections.ts';
@@ -27,7 +27,10 @@ export class ConnectionCounters {
    */
   readonly #makeRoom: (holder: number, key: string) => void;
   readonly #byKey = new Map<string, Address>();
-  /** Addresses by their number of connections. `connectionsPerAddressMax` limits the number of sets. */
+  /**
+   * For each number of connections, the set of addresses with this number. There are at most `connectionsPerAddressMax`
+   * sets.
+   */
   readonly #byCount = new Map<number, Set<string>>();
   readonly #trusted = new Map<number, number>();
   #most = 0;
@@ -39,7 +42,7 @@ export class ConnectionCounters {
     this.#makeRoom = makeRoom;
   }
 
-  /** True when the number of connections of all processes together is at the maximum. */
+  /** True when all processes together have the maximum number of connections. */
   get isFull(): boolean {
     const trusted = [...this.#trusted.values()].reduce((sum, count) => sum + count, 0);
     return this.#strangers + trusted >= this.#limits.connectionsMax;
@@ -48,9 +51,9 @@ export class ConnectionCounters {
   /**
    * Counts a connection of a stranger. Refuses the connection if the address `key` already has the maximum number of
    * connections, or if all strangers together have their maximum. In the second case, the method can ask a process to
-   * close an idle connection of the address with the most connections. The method asks only if that address has more
-   * connections than `key` would have with the new connection. The caller can repeat a refused call a moment later,
-   * because another connection has perhaps been closed by then.
+   * close an idle connection of the address with the most connections (address B). The method asks only if B has more
+   * connections than the address `key` would have with the new connection. After a refusal, the caller can repeat the
+   * call a moment later, when the connection of B has possibly been closed.
    *
    * @returns the reason to refuse the connection; undefined when the connection is counted
    */
@@ -91,9 +94,9 @@ export class ConnectionCounters {
     if (holders === undefined || holder === undefined) return;
     this.#makeRoom(holder, key);
     // If the asked process has no idle connection of the address, it closes no connection. Therefore this method moves
-    // the process and the address to the ends of their lists. The next call selects another address with the same
-    // number of connections, if there is such an address. A later call that selects this address again asks another
-    // process, if another process also has connections of this address.
+    // the process and the address to the ends of their lists. If other addresses have the same number of connections,
+    // the next call selects one of them. When a later call selects the same address again, it asks a different process,
+    // if a different process also has connections of this address.
     const count = holders.get(holder) ?? 0;
     holders.delete(holder);
     holders.set(holder, count);

@@ -1,7 +1,7 @@
 /**
- * Makes the CORS headers of refusals. With these headers, a page of another site can read the refusal, such as its
- * status and the time in `Retry-After`. Without them, a browser reports only a network error to the page. The Express
- * application answers preflight requests itself.
+ * Makes the CORS headers of refusals. With these headers, a page of another site can read the refusal, for example its
+ * status and the time in `Retry-After`. Without these headers, a browser reports only a network error to the page. The
+ * Express application answers preflight requests itself.
  */
 
 import type { IncomingMessage } from 'node:http';

@@ -20,17 +20,20 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** The name of an asset contains a hash of its content, so the content under a name never changes. */
+/**
+ * Value of `Cache-Control` for an asset. The name of an asset contains a hash of its content, so an asset with the same
+ * name always has the same content.
+ */
 const FOR_EVER = 'public, max-age=31536000, immutable';
 /**
- * The page refers to the assets of one version of the dashboard, so the browser must check before each use whether the
- * page has changed.
+ * Value of `Cache-Control` for the page. The page refers to the assets of one version of the dashboard, so the browser
+ * must check before each use whether the page has changed.
  */
 const ASK_EVERY_TIME = 'no-cache';
 
 /**
  * @param directory folder that `bin/bundle.js` wrote
- * @param isDevnet true if the page may show the controls of a devnet
+ * @param isDevnet true if the page is allowed to show the controls of a devnet
  * @returns a handler that serves `/` and `/assets/...` and passes other requests on; undefined when the folder does not
  *   contain `index.html`
  */
@@ -70,8 +73,8 @@ function send(file: File, request: Request, response: Response): void {
 }
 
 /**
- * Content security policy of the page. If the connection comes from a loopback address, the page may also load data of
- * other nodes on this machine, to compare the nodes of a devnet.
+ * Content security policy of the page. If the connection comes from a loopback address, the page is also allowed to
+ * load data from other nodes on this machine. The page can then compare the nodes of a devnet.
  */
 function policyFor(request: Request): string {
   const others = isLoopback(request.socket.remoteAddress) ? ' http://127.0.0.1:*' : '';

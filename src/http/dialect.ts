@@ -20,8 +20,8 @@ export interface HttpDialect {
 type Members = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the members of a JSON object of an answer: the members `own`, which a real node of the generation sends. In
- * the extended dialect, the members `added` follow.
+ * Returns the members of a JSON object of an answer. The members `own`, which a real node of the generation sends, come
+ * first. In the extended dialect, the members `added` follow.
  */
 export function extendedMembers(dialect: HttpDialect, own: Members, added: Members): Members {
   return dialect.strict ? own : { ...own, ...added };

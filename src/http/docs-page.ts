@@ -43,7 +43,7 @@ const STYLE =
   'code,pre{font-size:.9em}pre{background:#f4f4f4;padding:.5rem;overflow:auto}h2{margin-top:2.5rem}' +
   '@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}pre{background:#242424}a{color:#8bf}}';
 
-/** Content security policy of the page: only its own inline style is allowed. */
+/** Content security policy of the page. It allows only the inline style of the page itself. */
 export const DOCS_PAGE_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,

@@ -1,7 +1,8 @@
 /**
  * Runs the handler of a route for a checked request, and makes the body of the answer. The body is an envelope: a JSON
- * object with the members `meta`, `data` and `links`. This file also determines the block whose state the answer shows,
- * the ETag, and whether the client already has the answer (304). `fast-path.ts` and `express-app.ts` send the answer.
+ * object with the members `meta`, `data` and `links`. This file also determines three things: the block whose state the
+ * answer shows, the ETag, and whether the client already has the answer (status 304). `fast-path.ts` and
+ * `express-app.ts` send the answer.
  */
 
 import type { NodeApi } from '../ports/node-api.ts';
@@ -18,8 +19,9 @@ import type { CheckedRequest, EnvelopeRoute, Reply } from './route.ts';
 /** The block whose state an answer shows, and the ETag of the answer. */
 export interface Version {
   /**
-   * The block whose state the answer shows. Usually this block is the tip before the handler ran. If the data contain a
-   * greater height, this block is the tip after the handler ran. Undefined if the node has no chain yet.
+   * The block whose state the answer shows. Usually this block is the tip from before the call of the handler. If the
+   * data contain a height above that tip, this block is the tip from after the call. Undefined if the node has no chain
+   * yet.
    */
   readonly position: ReadPosition | undefined;
   /**
@@ -45,8 +47,8 @@ export interface EnvelopeAnswer {
 export type CurrentVersion = (isOfChain: boolean) => Version;
 
 /**
- * Creates a function that returns the current version of an answer. The function makes each version, and its headers,
- * only once for each tip.
+ * Creates a function that returns the current version of an answer. For each tip, the function makes a version and its
+ * headers only once.
  */
 export function createCurrentVersion(api: NodeApi): CurrentVersion {
   let position = positionOf(api);
@@ -103,9 +105,9 @@ export function askHandler(
 function versionAfter(api: NodeApi, before: Version, height: number): Version {
   const { position } = before;
   if (position?.id === api.chain.tip()?.id) return before;
-  // The position was read before the handler ran. The chain has grown since then, so the data can show a height above
-  // the height of the position. The answer must then state a position at this greater height or above. The client can
-  // later require the stated height from another node (`minHeight`). The data of that node must then not be older than
-  // the data of this answer.
+  // The position was read before the handler ran. If the chain has grown since then, the data can show a height above
+  // the height of the position. The answer must then state a position at this greater height or above. The reason is
+  // that the client can later require the stated height from another node (`minHeight`), and that node must not show
+  // older data than this answer.
   return versionWith(position !== undefined && position.height < height ? positionOf(api) : position, undefined);
 }

@@ -58,8 +58,8 @@ import {
 import { allRoutes } from './routes/all.ts';
 
 /**
- * The only path where a body is allowed to be a form (`application/x-www-form-urlencoded`). The oldest clients of Lisk
- * send forms to this path.
+ * The only path on which a body is allowed to be a form (`application/x-www-form-urlencoded`). The oldest clients of
+ * Lisk send forms to this path.
  */
 const FORM_PATH = '/signatures';
 
@@ -104,7 +104,7 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
   const behindRoute = [
     sendRate(parts.allowances, parts.dialect.strict),
     cors({ origin: options.cors.origin, methods: [...options.cors.methods], exposedHeaders: EXPOSED_HEADERS }),
-    // A compressor would delay data that a stream should send immediately.
+    // Event streams are not compressed, because a compressor would delay data that a stream must send immediately.
     compression({
       level: 9,
       threshold: 1024,
@@ -153,9 +153,9 @@ function bodyParsers(path: string, routes: readonly Route[]): readonly RequestHa
 }
 
 /**
- * Calls `work`, and marks the socket as readable during this call. The reason: the body parsers use the package
- * on-finished. When a client has ended its side of the connection, on-finished wrongly reports that the body of the
- * request was already read.
+ * Calls `work`, and marks the socket as readable during this call. The mark is needed, because the body parsers use the
+ * package on-finished. If a client has ended its side of the connection, and the socket is not marked, on-finished
+ * wrongly reports that the body of the request was already read.
  */
 function whileReadable(socket: Socket, work: () => void): void {
   Object.defineProperty(socket, 'readable', { value: true, configurable: true });
@@ -193,7 +193,7 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
     } else {
       const version = currentVersion(route.isOfChain === true);
       // The position headers name the block whose state the answer shows. These headers are set before the handler
-      // runs, because a refusal of the handler (such as 404) also needs them.
+      // runs, because a refusal by the handler (such as 404) must also have these headers.
       setHeaders(response, currentVersion(false).headers);
       const answer =
         unchangedSince(version, request.headers['if-none-match']) ?? (await askHandler(api, route, checked, version));
@@ -214,7 +214,7 @@ function setHeaders(response: Response, headers: readonly string[]): void {
 }
 
 /**
- * Returns the name of a parameter as the header `X-Ignored-Parameters` shows the name: percent-encoded, or two
+ * Returns the form of a parameter's name for the header `X-Ignored-Parameters`: the percent-encoded name, or two
  * quotation marks if the name is empty.
  */
 function headerText(name: string): string {
@@ -246,12 +246,12 @@ async function openStream(
   response.setHeader('Cache-Control', 'no-store');
   // Common proxies buffer streams unless this header is set.
   response.setHeader('X-Accel-Buffering', 'no');
-  // The interval of the heartbeats (`heartbeatMs`) can be longer than the socket timeout, so the socket of a stream has
-  // no timeout. The hub closes a stream when its subscriber takes no data.
+  // The socket of a stream has no timeout, because the interval of the heartbeats (`heartbeatMs`) can be longer than
+  // the socket timeout. Instead, the hub closes a stream when its subscriber takes no data.
   request.socket.setTimeout(0);
   response.flushHeaders();
-  // When a client leaves, it ends its side of the connection. A stream that waits for new events therefore ends when
-  // the client ends its side.
+  // If a client ends its side of the connection, the client has left. A stream that waits for new events therefore ends
+  // at this moment.
   if (filter.endsWithLog === true) return;
   const close = (): void => void response.destroy();
   if (request.socket.readableEnded) close();
@@ -259,7 +259,7 @@ async function openStream(
 }
 
 /**
- * Measures the duration of the answers of a route. Does not measure event streams, because an event stream lasts until
+ * Measures how long the answers of a route take. Does not measure event streams, because an event stream lasts until
  * the subscriber disconnects.
  */
 function measureAnswers(route: string, { observer }: HttpOptions): RequestHandler {
@@ -279,8 +279,8 @@ function measureAnswers(route: string, { observer }: HttpOptions): RequestHandle
 }
 
 /**
- * HTTP methods that have labels of their own in the metrics. All other methods share the label `other`, so that clients
- * cannot use up the maximum number of metric series with unusual methods.
+ * HTTP methods that have their own labels in the metrics. All other methods share the label `other`. Otherwise, clients
+ * could use up the maximum number of metric series with unusual methods.
  */
 const LABELLED_METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'HEAD', 'OPTIONS']);
 
@@ -313,10 +313,12 @@ function refuseOtherMethods(routes: readonly Route[], isStrict: boolean): Reques
 }
 
 /**
- * Finds the route for a method. Real nodes refuse HEAD. On this node, some GET routes also answer HEAD. Event streams
- * refuse HEAD, because most streams have no end. Routes of kind `plain` answer HEAD. All other GET routes answer HEAD
- * in the extended dialect, because monitors and load balancers use HEAD. In the strict dialect, these other routes
- * refuse HEAD.
+ * Finds the route for a method. Real nodes refuse HEAD. On this node, the answer to HEAD depends on the kind of the GET
+ * route:
+ * - Event streams refuse HEAD, because most streams have no end.
+ * - Routes of kind `plain` answer HEAD.
+ * - All other GET routes answer HEAD in the extended dialect, because monitors and load balancers use HEAD. In the
+ *   strict dialect, these routes refuse HEAD.
  */
 function routeFor(asked: string, routes: readonly Route[], isStrict: boolean): Route | undefined {
   const takesHead = ({ kind }: Route) => kind === 'plain' || (kind !== 'stream' && !isStrict);
@@ -358,9 +360,9 @@ function setCorsHeaders(options: HttpOptions): RequestHandler {
 /**
  * Sends errors as answers.
  *
- * @param contentType content type of the answer. On a path that has a route, it is JSON without a charset, as clients
- *   of Lisk expect. On all other paths, it is JSON with a charset. For an error in reading a request
- *   (`problemOfReading`), the content type is always JSON with a charset
+ * @param contentType content type of the answer: JSON without a charset on a path that has a route, as clients of Lisk
+ *   expect; JSON with a charset on all other paths. Independently of this argument, the answer to an error in reading a
+ *   request (`problemOfReading`) always has JSON with a charset
  */
 function answerError(options: HttpOptions, dialect: HttpDialect, contentType: string): ErrorRequestHandler {
   return (error: unknown, request, response, next: NextFunction) => {
@@ -384,8 +386,8 @@ function problemOfReading(error: unknown, request: Request): Problem | undefined
   // A path that cannot be decoded counts as a path that does not exist.
   if (error instanceof URIError) return pageNotFound();
   const { type, status } = error as { type?: unknown; status?: unknown };
-  // The parser's error message quotes the body. On paths with `/signatures`, the body can contain a passphrase, so the
-  // refusal has another text.
+  // The parser's error message quotes the body. On paths that contain `/signatures`, the body can contain a passphrase,
+  // so the refusal has a fixed text instead.
   const detail = request.path.toLowerCase().includes('/signatures') ? 'the body is not JSON' : error.message;
   if (type === 'entity.parse.failed') return malformedBody(`SyntaxError: ${detail}`);
   if (typeof status !== 'number' || status < 400 || status > 499) return undefined;

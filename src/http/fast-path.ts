@@ -1,10 +1,11 @@
 /**
- * Answers the most frequent requests in one function, without Express. The fast path calls only handlers of GET routes
- * with an envelope (`envelope.ts`), without an access rule of their own (`access`), and without parameters in the path.
- * Answers in the response cache can also come from routes with parameters in the path. The fast path sends only answers
- * with status 200 or 304. These answers are equal to the answers of the slow path. If the fast path cannot answer a
- * request in this way, the request takes the slow path (Express), which checks the request again. Such requests are,
- * for example, a request with another method than GET, a request with a body, and a request that the route refuses.
+ * Answers the most frequent requests in one function, without Express. The fast path calls the handler of a route only
+ * if the route meets four conditions: it is a GET route, its answers have an envelope (`envelope.ts`), it has no access
+ * rule of its own (`access`), and its path has no parameters. From the response cache, the fast path also sends answers
+ * of routes with parameters in the path. The fast path sends only answers with status 200 or 304. These answers are
+ * equal to the answers of the slow path. If the fast path cannot answer a request in this way, the request takes the
+ * slow path (Express), which checks the request again. Examples are a request with a method other than GET, a request
+ * with a body, and a request that the route refuses.
  *
  * The fast path searches two caches before it calls a handler:
  *
@@ -16,11 +17,12 @@
  * slow path: Express application -> handler of the route
  * ```
  *
- * The response cache contains answers that depend only on the chain. The fast path uses these answers until the chain
- * changes. The slow path also adds such answers to the response cache. The tick cache contains answers that depend on
- * more than the chain. The fast path uses these answers until the present iteration of the event loop ends. If the
- * client accepts gzip, the fast path answers only from the response cache. All other answers for this client come from
- * the slow path, which compresses answers of at least 1,024 bytes.
+ * The response cache contains answers that depend only on the request and the chain. The fast path uses an answer from
+ * this cache until the chain changes. The slow path also adds answers to the response cache. The tick cache contains
+ * answers that depend on more than the request and the chain. The fast path uses an answer from the tick cache until
+ * the present iteration of the event loop ends. If the client accepts gzip, the fast path answers only from the
+ * response cache. All other answers for this client come from the slow path, which compresses answers of at least 1,024
+ * bytes.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -42,7 +44,7 @@ import { allRoutes } from './routes/all.ts';
  * Answers a request if this is possible without the slow path.
  *
  * @param allowance decision of the rate limit about the request
- * @param takeSlowPath called if the handler has returned a promise, and the promise rejects
+ * @param takeSlowPath sends the request to the slow path; called if the handler has returned a promise that rejects
  * @returns false when the request must take the slow path; the function has then sent nothing
  */
 export type FastPath = (
@@ -63,8 +65,8 @@ export function createFastPath(
   { dialect, responseCache }: FastPathParts,
 ): FastPath {
   const { origin } = options.cors;
-  // The fast path sends a fixed CORS origin and delays no answer. If `cors.origin` is a boolean, or if `delayAfter` is
-  // above 0, all requests therefore take the slow path.
+  // The fast path can only send a fixed CORS origin, and cannot delay an answer. If `cors.origin` is a boolean, or if
+  // `delayAfter` is above 0, all requests therefore take the slow path.
   const isEnabled = typeof origin === 'string' && options.limits.delayAfter === 0;
   const routes = routesByPath(dialect, options);
   const currentVersion = createCurrentVersion(api);
@@ -140,8 +142,8 @@ export function createFastPath(
     const { url: target = '' } = request;
     const encoding = request.headers['accept-encoding'];
     const acceptsGzip = encoding !== undefined && /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(encoding);
-    // If the client does not accept gzip, the fast path requires that `Accept-Encoding` is absent or `identity`. With
-    // any other value, for example `br`, the request takes the slow path.
+    // If the client does not accept gzip, the fast path answers only if `Accept-Encoding` is absent or `identity`. If
+    // the header has any other value, for example `br`, the request takes the slow path.
     if (encoding !== undefined && !acceptsGzip && encoding !== 'identity') return false;
     const cached = responseCache.find(target);
     if (cached === undefined) return !acceptsGzip && answerFromRoute(request, response, allowance, takeSlowPath);
@@ -155,9 +157,8 @@ export function createFastPath(
 }
 
 /**
- * Returns the routes whose handlers the fast path can call: GET routes with an envelope, without an access rule of
- * their own (`access`), and without parameters in the path. The keys are the paths of requests, with and without the
- * prefix `/api`.
+ * Returns the routes whose handlers the fast path can call (see the conditions in the comment at the start of this
+ * file). The keys are the paths of requests, with and without the prefix `/api`.
  */
 function routesByPath(dialect: HttpDialect, options: HttpOptions): ReadonlyMap<string, EnvelopeRoute> {
   const routes = new Map<string, EnvelopeRoute>();

@@ -1,9 +1,9 @@
 /**
  * Converts checked parameters to filters of queries to the store. Some valid values cannot occur in the store, for
- * example an empty key, an id beyond 64 bits, or a height beyond 32 bits. With such a value, the filters are
- * `unanswerable`, and the answer is an empty page, without a query to the store. The upper bounds (`toS`, `toAmount`)
- * are an exception: an upper bound above all possible values excludes nothing, so these functions replace it by the
- * largest possible value.
+ * example an empty key, an id beyond 64 bits, or a height beyond 32 bits. If a filter has such a value, the filters are
+ * `unanswerable`, and the answer is an empty page, without a query to the store. The only exceptions are the upper
+ * bounds (`toS`, `toAmount`). An upper bound above all possible values excludes nothing, so these functions replace it
+ * by the largest possible value.
  */
 
 import type { Page, PageRequest } from '../ports/queries.ts';
@@ -16,8 +16,8 @@ const TIMESTAMP_MAX_S = 0x7fff_ffff;
 const TYPE_MAX = 0xff;
 
 /**
- * Reads the filters from the parameters of a request, and records whether any filter has a value that cannot match an
- * item.
+ * Reads the filters from the parameters of a request, and records whether one of the filters has a value that cannot
+ * match any item.
  */
 export class FilterReader {
   readonly #request: CheckedRequest;

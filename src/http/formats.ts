@@ -32,22 +32,23 @@ const CHECKS: Readonly<Record<Format, (text: string) => boolean>> = {
   hex: (text) => /^[0-9a-f]+$/i.test(text),
   username: (text) => /^[a-z0-9!@$&_.]+$/i.test(text),
   additionalData: (text) => Buffer.byteLength(text, 'utf8') <= DATA_BYTES_MAX,
-  // Each part of an address can be any number of up to three digits, such as 999. As on a real node, a request can
-  // contain an address that cannot exist. The answer to this request then contains no peers.
+  // Each of the four numbers can have up to three digits, so it can be, for example, 999. As on a real node, a request
+  // can therefore contain an address that cannot exist. The answer to such a request contains no peers.
   ip: (text) => /^(?:[0-9]{1,3}\.){3}[0-9]{1,3}$/.test(text),
   version: (text) => /^[0-9]{1,3}(?:\.[0-9]{1,3}){2}(?:-(?:alpha|beta|rc)\.[0-9]{1,3}(?:\.[0-9]{1,3})?)?$/.test(text),
   protocolVersion: (text) => /^(?:0|[1-9][0-9]{0,2})\.(?:0|[1-9][0-9]{0,2})$/.test(text),
-  // The format `int32` also allows integers beyond 32 bits. A height beyond 32 bits is valid, but no block has it.
+  // The format `int32` also allows integers beyond 32 bits. A height beyond 32 bits is valid, but no block has such a
+  // height.
   int32: (text) => Number.isInteger(Number(text)),
   cursor: (text) => cursorIn(text) !== undefined,
   'date-time': (text) => !Number.isNaN(Date.parse(text)),
 };
 
 /**
- * True when a value has the format. For an empty text, the function returns false if the format is `ip`, and true for
- * all other formats. If a parameter must not be empty, the minimum length in its schema refuses an empty text. A value
- * that is not a text is first converted to text. Most formats do not allow the text `null`, so the value null usually
- * causes two errors: the type and the format.
+ * True when a value has the format. An empty text has every format except `ip`. If a parameter must not be empty, the
+ * minimum length in its schema refuses an empty text. A value that is not a text is first converted to text. Most
+ * formats do not allow the text `null`, so the value null usually causes two errors: one for the type, and one for the
+ * format.
  */
 export function hasFormat(format: Format, value: unknown): boolean {
   if (value === '' && format !== 'ip') return true;

@@ -7,7 +7,7 @@
  * 2. `admitClient` checks the access and the request rate of the client, and the head of the request
  *    (`request-checks.ts`).
  * 3. `waitForHeight` delays a read request that contains a minimum height. The request continues when the node has the
- *    block of this height. The node answers 503 if the wait takes too long, or if too many requests wait.
+ *    block of this height. If the wait takes too long, or if too many requests wait, the node answers with status 503.
  * 4. `dispatch` tries the fast path (`fast-path.ts`). A request that the fast path does not answer takes the slow path:
  *    `admitTarget` checks the path and the headers of the body, and the Express application (`express-app.ts`) answers.
  *
@@ -56,8 +56,8 @@ export interface HttpServer {
    */
   sockets(): ListeningSockets;
   /**
-   * Stops accepting connections. An open connection ends after the answer to its next request, or at the time limit for
-   * idle connections. Resolves when all connections are closed, or after ten seconds.
+   * Stops accepting connections. An open connection ends after the answer to its next request, or when the time limit
+   * for idle connections is reached. Resolves when all connections are closed, or after ten seconds.
    */
   drain(): Promise<void>;
   /** Refuses new connections, gives running answers half a second to finish, and then closes all connections. */
@@ -152,7 +152,7 @@ export function createHttpServer(
   };
   /**
    * Finds the stranger whose request a trusted proxy forwards. The connection of a trusted proxy does not wait for
-   * turns, but each request of a stranger behind the proxy waits for the turn of the stranger.
+   * turns. But if the proxy forwards the request of a stranger, this request waits for the turn of the stranger.
    *
    * @returns key of the client in the scheduler; undefined for a request that no trusted proxy forwards, and for a
    *   trusted client
@@ -176,15 +176,17 @@ export function createHttpServer(
         }),
       (error: unknown) => {
         if (response.destroyed) return;
-        // The process that counts requests for all processes did not answer in time, or too many limit checks wait for
-        // it. Therefore this process does not know whether the client is allowed to send this request.
+        // The counting process (which counts the requests of all processes) did not answer in time, or too many limit
+        // checks wait for its answers. Therefore this process does not know whether the client is allowed to send this
+        // request.
         answerProblem(response, problemOf(error, dialect.generation) ?? internalError());
       },
     );
   };
   /**
-   * Continues a request whose rate-limit check waited for the process that counts the requests of all processes. The
-   * request of a stranger waits again for the stranger's turn in the scheduler.
+   * Continues a request after the counting process (which counts the requests of all processes) has answered the
+   * rate-limit check. If the request comes from a stranger, it waits a second time for the stranger's turn in the
+   * scheduler.
    */
   const continueInTurn = (request: IncomingMessage, nextStep: () => void): void => {
     const connection = admission.of(request.socket);
@@ -209,7 +211,7 @@ export function createHttpServer(
     const isReached = waiters.wait(height);
     if (isReached === true) return next();
     void Promise.resolve(isReached).then((reached) => {
-      // Perhaps the client has closed the connection during the wait.
+      // The client has possibly closed the connection during the wait.
       if (response.destroyed) return;
       if (reached) return next();
       answerProblem(response, behind(height));
@@ -270,9 +272,9 @@ function behind(height: number): Problem {
 
 /**
  * Creates the server of node:http that parses requests. This server does not listen: it gets accepted connections from
- * the listeners. By default, node:http refuses requests without `Host`, or with an unknown `Expect`. Here, these
- * requests go through the same checks as all other requests, so that the limits also count these requests. A request
- * with an `Upgrade` header gets the same answer as a request without this header.
+ * the listeners. By default, node:http refuses requests without `Host`, or with an unknown `Expect`. In this server,
+ * such requests go through the same checks as all other requests, so that the limits also count such requests. A
+ * request with an `Upgrade` header gets the same answer as a request without this header.
  */
 function createParser(
   receive: (request: IncomingMessage, response: ServerResponse, expectation?: Expectation) => void,

@@ -28,23 +28,24 @@ export interface Listeners {
 }
 
 /**
- * Maximum number of connections that the operating system holds until the node accepts them. Linux limits the number to
- * the same value by default (`net.core.somaxconn`). When the queue of connections is full, a client tries again only
- * after a second. The queue is long so that a burst of connections does not delay a connection of the operator by a
- * second.
+ * Maximum number of connections that wait in a queue of the operating system until the node accepts them. Linux limits
+ * the number to the same value by default (`net.core.somaxconn`). If the queue is full when a client connects, the
+ * client tries again only after a second. The queue is long, so that a burst of connections does not delay a connection
+ * of the operator in this way.
  */
 const BACKLOG = 4_096;
 /**
- * Maximum time in milliseconds for which `drain` waits until all connections are closed. The value is twice the time
- * after which node:http closes an idle connection by default.
+ * Maximum time in milliseconds for which `drain` waits until all connections are closed. By default, node:http closes
+ * an idle connection after half this time.
  */
 const DRAIN_MS_MAX = 10_000;
 /** Time in milliseconds that running answers have to finish when the listeners close. */
 const CLOSE_GRACE_MS = 500;
 
 /**
- * @param parser parser that does not listen itself; it gets the admitted sockets
- * @param mayAsk false for an address that is not allowed to send requests; requests from this address are not parsed
+ * @param parser server of node:http that does not listen itself; it parses the requests of the admitted sockets
+ * @param mayAsk returns false for an address that is not allowed to send requests. The node does not parse requests
+ *   from such an address
  * @throws ProtocolError `TLS_INVALID` when key or certificate is invalid, or when they do not belong together
  */
 export function createListeners(
@@ -70,8 +71,8 @@ export function createListeners(
     return undefined;
   });
 
-  // Tunnels (requests with the method CONNECT) are refused. After a `connect` event, node:http no longer handles errors
-  // of the socket.
+  // The node refuses tunnels (requests with the method CONNECT). The handler also listens for errors of the socket,
+  // because node:http no longer handles these errors after a `connect` event.
   parser.on('connect', (_request, socket: Socket) => {
     socket.on('error', () => socket.destroy());
     const connection = admission.of(socket);
@@ -120,16 +121,16 @@ export function createListeners(
 
 /**
  * Creates a listener. A client can end its side of the connection and still read the answer. Therefore the listener
- * does not end a connection after the client's last byte. The node reads nothing from a new connection before the
- * admission accepts the connection.
+ * does not end a connection when the client has sent its last byte. The node reads nothing from a new connection before
+ * the admission accepts the connection.
  */
 function listenerFor(accept: (socket: Socket) => void): Server {
   return createServer({ allowHalfOpen: true, pauseOnConnect: true }, accept);
 }
 
 /**
- * Time that the scheduler counts for the TLS handshake of a client that is not trusted, in milliseconds. With an RSA
- * key of 2,048 bits, the node spends most of this time on the RSA signature of the handshake.
+ * Time that the scheduler counts for the TLS handshake of a client that is not trusted, in milliseconds. If the key is
+ * an RSA key of 2,048 bits, the node spends most of this time on the RSA signature of the handshake.
  */
 const TLS_HANDSHAKE_MS = 1.7;
 

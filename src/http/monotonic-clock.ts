@@ -1,4 +1,7 @@
-/** A clock that never goes back. Setting the machine's clock does not change the time limits that use this clock. */
+/**
+ * A clock that never goes back. If somebody sets the machine's clock, the time limits that use this monotonic clock do
+ * not change.
+ */
 
 import { performance } from 'node:perf_hooks';
 import type { Timer } from '../ports/clock.ts';

@@ -1,11 +1,11 @@
 /**
- * Copies an object without its undefined members. The copy fits types whose optional members can be absent, but cannot
+ * Copies an object without its undefined members. The copy has a type whose optional members can be absent, but cannot
  * have the value undefined.
  */
 export function omitUndefined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const kept: Partial<T> = {};
-  // The loop does not use `Object.entries`, which would take most of the function's time. The time matters, because
-  // each view of a pooled transaction calls this function.
+  // The loop does not use `Object.entries`, which would take most of the function's time. The function must be fast,
+  // because the node calls it for each transaction of the pool that an answer shows.
   for (const name of Object.keys(members) as (keyof T)[]) {
     if (members[name] !== undefined) kept[name] = members[name];
   }

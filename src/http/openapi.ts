@@ -15,7 +15,9 @@ export interface OpenApiDocument {
     readonly license: { readonly name: string; readonly identifier: string };
   };
   readonly servers: readonly { readonly url: string; readonly description: string }[];
-  /** Empty, because no operation uses HTTP authentication. `info.description` states which clients are served. */
+  /**
+   * Empty, because no operation uses HTTP authentication. `info.description` states which clients the interface serves.
+   */
   readonly security: readonly [];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
@@ -23,7 +25,10 @@ export interface OpenApiDocument {
 export interface Operation {
   readonly operationId: string;
   readonly summary: string;
-  /** Describes the clients that the route serves; absent if it serves all clients that have access to the interface. */
+  /**
+   * Describes the clients that the route serves. The member is absent if the route serves all clients that have access
+   * to the interface.
+   */
   readonly description?: string;
   readonly tags: readonly string[];
   readonly parameters?: readonly ParameterObject[];
@@ -162,7 +167,7 @@ function answersOf(route: Route): Record<string, ResponseObject> {
   );
 }
 
-/** For each path whose handler can answer with status 503: the reason why the handler does so. */
+/** For each path whose handler can answer with status 503: the reason for this answer. */
 const NOT_SERVED: Readonly<Record<string, string>> = {
   '/readyz': 'The node is not ready.',
   '/metrics': 'The node collects no metrics.',
@@ -174,7 +179,7 @@ function successOf({ body }: Route): string {
     : SUCCESS;
 }
 
-/** Removes duplicates, so that events of equal shape are one alternative of the schema. */
+/** Removes duplicates, so that events with the same shape are only one alternative of the schema. */
 function distinct(schemas: readonly Schema[]): readonly Schema[] {
   return [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];
 }

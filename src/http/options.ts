@@ -16,7 +16,8 @@ export interface HttpOptions {
   /** Options of a second listener, for TLS, at the same address; absent if the node does not serve TLS. */
   readonly tls?: TlsOptions;
   /**
-   * If true, the node reads the client's address from the header `X-Forwarded-For` of requests that have this header.
+   * If true, the node trusts proxies: if a request has the header `X-Forwarded-For`, the node reads the client's
+   * address from this header.
    */
   readonly trustProxy: boolean;
   /**
@@ -30,13 +31,13 @@ export interface HttpOptions {
    */
   readonly hostNames: readonly string[];
   /**
-   * Addresses from which clients are allowed to read the state of forging, and to enable or disable forging. `access`
-   * must also allow these addresses.
+   * Addresses from which clients are allowed to read the state of forging, and to enable or disable forging. A client
+   * needs the permission of `access` in addition.
    */
   readonly forgingWhiteList: readonly string[];
   /**
-   * Access to the legacy request that registers a second signature. This request contains passphrases. `enabled`:
-   * whether the node serves this request. `whiteList`: the addresses that may send this request.
+   * Access to the legacy request that registers a second signature. This request contains passphrases. `enabled` is
+   * true if the node serves this request. `whiteList` contains the addresses that are allowed to send this request.
    */
   readonly legacySignatures: { readonly enabled: boolean; readonly whiteList: readonly string[] };
   /** If true, every method except GET, HEAD and OPTIONS is refused. */
@@ -54,9 +55,9 @@ export interface HttpOptions {
    */
   readonly cacheResponses: boolean;
   readonly events: EventOptions;
-  /** If true, metrics are served at `/metrics`. */
+  /** If true, the node serves metrics at `/metrics`. */
   readonly metrics: boolean;
-  /** Folder of the dashboard, which is served at `/`; absent for no dashboard. */
+  /** Folder of the dashboard, which the node serves at `/`; absent for no dashboard. */
   readonly dashboardDirectory?: string;
   /**
    * Folder of the interactive API documentation at `/docs`. If this option is absent, `/docs` shows a page without
@@ -67,15 +68,15 @@ export interface HttpOptions {
   readonly devnet?: DevnetControls;
   readonly observer: Observer;
   /**
-   * The limit on the share of the main thread's time for strangers (clients that are not trusted). Other parts of the
-   * node can use the same object. Default: an object that only the HTTP interface uses.
+   * Limits the share of the main thread's time that work for strangers (clients that are not trusted) takes. Other
+   * parts of the node can use the same object. Default: an object that only the HTTP interface uses.
    */
   readonly workShare?: WorkShare;
   /** Listening sockets that another process has opened; absent if this process opens its own sockets. */
   readonly listenOn?: Partial<ListeningSockets>;
   /**
-   * Called before each request is answered. In this function, a reading process (which answers HTTP for the node)
-   * refreshes its view of the chain if the process has received no message from the node recently.
+   * Called before each request is answered. A reading process (which answers HTTP for the node) uses this function: if
+   * it has received no message from the node recently, it refreshes its view of the chain.
    */
   readonly beforeRequest?: () => void;
   /** Limits that several processes share; absent if only one process answers HTTP. */
@@ -107,8 +108,8 @@ export interface TlsOptions {
 
 export interface HttpLimits {
   /**
-   * Maximum number of open connections; a tenth of them is reserved for this machine and for the addresses and networks
-   * in `access.whiteList`. Networks wider than /8 (IPv4) or /32 (IPv6) have no access to the reserve.
+   * Maximum number of open connections. A tenth of them is reserved for this machine and for the addresses and networks
+   * in `access.whiteList`, except networks wider than /8 (IPv4) or /32 (IPv6).
    */
   readonly connectionsMax: number;
   /**
@@ -126,16 +127,16 @@ export interface HttpLimits {
    */
   readonly strangerMax: number;
   /**
-   * Maximum number of requests in a window for all strangers together; 0 for no limit. Clients on this machine are not
-   * strangers. Clients whose addresses are in `access.whiteList` are not strangers either. There is one exception: a
-   * client is a stranger if its address is in the list only as a part of a network wider than /8 (IPv4) or /32 (IPv6).
+   * Maximum number of requests in a window for all strangers together; 0 for no limit. A stranger is a client that is
+   * not on this machine and not in `access.whiteList`. A client is also a stranger if its address is in this list only
+   * as a part of a network wider than /8 (IPv4) or /32 (IPv6).
    */
   readonly strangersTotalMax: number;
-  /** Number of requests that the node answers without delay in a window, for each client address; 0 for no delays. */
+  /** Number of requests of each client address that the node answers without delay in a window; 0 for no delays. */
   readonly delayAfter: number;
   /**
-   * Delay of the first request beyond `delayAfter`, in milliseconds. Each further request adds this time to the delay,
-   * up to a delay of 60 s.
+   * Delay, in milliseconds, of the first request after the first `delayAfter` requests in a window. Each further
+   * request waits this time longer than the request before it, but at most 60 s.
    */
   readonly delayMs: number;
   /** Length of a window, in milliseconds. */
@@ -148,15 +149,15 @@ export interface HttpLimits {
    */
   readonly socketTimeoutMs: number;
   /**
-   * Maximum time in milliseconds for which a connection waits for its next request; with 0, this time is
+   * Maximum time, in milliseconds, for which a connection waits for its next request. If the value is 0, the maximum is
    * `socketTimeoutMs`. Default: the default of node:http.
    */
   readonly keepAliveTimeoutMs?: number;
 }
 
 /**
- * The default options. By default, the interface listens on the loopback address only. For clients on this machine, it
- * limits neither the request rate nor the connections per address.
+ * The default options. With these options, the interface listens only on the loopback address. For clients on this
+ * machine, these options do not limit the request rate or the connections per address.
  */
 export const HTTP_DEFAULTS: HttpOptions = {
   enabled: true,

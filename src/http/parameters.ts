@@ -1,5 +1,5 @@
 /**
- * Declares the parameters that several routes have, and makes the values of `limit`, `offset`, `after` and `sort` ready
+ * Declares the parameters that several routes have, and converts the values of `limit`, `offset`, `after` and `sort`
  * for queries to the store.
  */
 
@@ -28,7 +28,9 @@ export function idParameter(name: string, description: string): Parameter {
   return queryParameter(name, { type: 'string', format: 'id', minLength: 1, maxLength: 20, description });
 }
 
-/** Declares a parameter for a public key. An empty value causes two errors: one for its length, one for its format. */
+/**
+ * Declares a parameter for a public key. An empty value causes two errors: one for the length, and one for the format.
+ */
 export function keyParameter(name: string, description: string): Parameter {
   return queryParameter(name, { type: 'string', format: 'publicKey', minLength: 1, description });
 }
@@ -46,8 +48,8 @@ export function integerParameter(name: string, minimum: number, description: str
 }
 
 /**
- * Declares a parameter for an integer. A value with a fraction causes two errors: one for the type `integer`, one for
- * the format `int32`.
+ * Declares a parameter for an integer. A value with a fraction causes two errors: one for the type `integer`, and one
+ * for the format `int32`.
  */
 export function int32Parameter(name: string, minimum: number, description: string, maximum?: number): Parameter {
   const bounds = maximum === undefined ? { minimum } : { minimum, maximum };
@@ -76,8 +78,8 @@ export function pageParameters(limitMax: 100 | 101 | 1000, offsetMax?: number): 
 }
 
 /**
- * Declares the same parameters as `pageParameters`, but with `offset` before `limit`. If both have an invalid value,
- * the answer lists the errors in this order.
+ * Declares the same parameters as `pageParameters`, but with `offset` before `limit`. If both parameters have an
+ * invalid value, the answer therefore lists the error of `offset` first.
  */
 export function pageParametersReversed(limitMax: 100 | 101): readonly Parameter[] {
   return [...pageParameters(limitMax)].reverse();
@@ -127,11 +129,11 @@ export function pageMeta(request: CheckedRequest): { readonly offset: number; re
 }
 
 /**
- * Reads from the request which page of a list the client wants. Returns the page as a part of a query to the store. An
- * offset above `OFFSET_BEYOND_ALL` is replaced by `OFFSET_BEYOND_ALL`.
+ * Reads from the request which page of a list the client wants. Returns the page as a part of a query to the store. If
+ * the offset is above `OFFSET_BEYOND_ALL`, the function replaces it by `OFFSET_BEYOND_ALL`.
  *
- * @throws Problem 400 if the cursor in `after` comes from a list with another `sort` than this request, or if the
- *   request has both `after` and an offset above 0
+ * @throws Problem 400 if the cursor in `after` comes from a list with a different `sort`, or if the request has both
+ *   `after` and an offset above 0
  */
 export function pageOf(request: CheckedRequest): PageRequest {
   const { limit, offset } = pageMeta(request);

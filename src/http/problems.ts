@@ -1,4 +1,4 @@
-/** Makes the problems: the HTTP status and the JSON body with which the node refuses a request. */
+/** Makes the problems. A problem is a refusal of a request: the HTTP status and the JSON body of the answer. */
 
 import { ProtocolError } from '../primitives/errors.ts';
 import { TransactionRejected, transactionError, type TransactionError } from '../protocol/verdict.ts';
@@ -39,8 +39,8 @@ export interface ContentTypeError {
 }
 
 /**
- * Element of `errors` in a 400 answer, for a parameter that is unknown or missing, or whose value the route cannot use
- * although the value fits the declaration of the parameter.
+ * Element of `errors` in a 400 answer, for three kinds of parameters: a parameter that is unknown, a parameter that is
+ * missing, and a parameter whose value fits its declaration but cannot be used by the route.
  */
 export interface MeaningError {
   readonly name: string;
@@ -88,9 +88,9 @@ export function cursorInvalid(message: string): Problem {
 }
 
 /**
- * Makes the 400 answer for a parameter `fromHeight` that is too high. The parameter is too high if the chain does not
- * contain the block at `fromHeight` minus 1 yet. If `finality` is `final`, the parameter is also too high if this block
- * is not final yet.
+ * Makes the 400 answer for a parameter `fromHeight` that is too high. `fromHeight` is too high if the chain does not
+ * contain the block at `fromHeight` minus 1 yet. If `finality` is `final`, `fromHeight` is also too high while this
+ * block is not final.
  */
 export function heightAhead(height: number, finality: 'any' | 'final'): Problem {
   const message = `The chain has no ${finality === 'final' ? 'final ' : ''}block of height ${height - 1} yet.`;
@@ -103,7 +103,7 @@ export function notFound(message: string): Problem {
 
 /**
  * Makes the 404 answer for a path that has no route. This is the only problem whose body has no member `message`.
- * Clients recognise this problem by the member `description`.
+ * Clients recognise this problem by the member `description` of its body.
  */
 export function pageNotFound(): Problem {
   return new Problem(404, { description: 'Page not found' });
@@ -118,9 +118,9 @@ export function internalError(): Problem {
 }
 
 /**
- * HTTP statuses for the codes of `ProtocolError`. Before `problemOf` uses this table, it answers two kinds of error in
- * another way: each `TransactionRejected`, and the code `CURSOR_INVALID`. Any other code that is missing here means a
- * failure of the node, so the answer is a 500.
+ * HTTP statuses for the codes of `ProtocolError`. `problemOf` treats two kinds of errors before it uses this table:
+ * each `TransactionRejected`, and the code `CURSOR_INVALID`. Any other code that is missing in this table means a
+ * failure of the node, so the answer has status 500.
  */
 export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   TRANSACTION_TYPE_UNKNOWN: 409,
@@ -145,8 +145,8 @@ export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
 
 /**
  * Codes that `problemOf` also writes into the body of the answer, as the member `reason`. A reading process answers
- * with a 503 both if the node hangs (`NODE_SILENT`) and if the node is busy (`NODE_BUSY`). Only the answer for a node
- * that hangs has the member `reason`, so that `bloomery doctor` can distinguish the two cases.
+ * with status 503 in two cases: the node hangs (`NODE_SILENT`), or the node is busy (`NODE_BUSY`). Only in the first
+ * case, the answer has the member `reason`, so that `bloomery doctor` can distinguish the two cases.
  */
 const REASONS: ReadonlySet<string> = new Set(['NODE_SILENT']);
 
@@ -159,16 +159,16 @@ export const CHECKS_EXCEEDED =
   'The client exceeded its rate limit, or all remote clients outside `http.accessWhitelist` together exceeded their common rate limit. Or: A limit on signature checks is reached: the limit of this client, the common limit of all remote clients, or the common limit of all clients on the machine of the node.';
 
 /**
- * Second part of the description of the 403 in the API specification, for routes with an access rule. The first part
- * names the clients that the access rule of the route refuses. This part describes the other requests that
- * `guardRoutes` refuses.
+ * Last part of the 403's description in the API specification, for routes with an access rule. The text before this
+ * part names the clients that the access rule refuses. This part describes the other requests that `guardRoutes`
+ * refuses.
  */
 export const OR_NOT_ITSELF =
   'The node also refuses a request that comes from a page of another site, comes through an untrusted proxy, or names an unknown host in the header `Host`.';
 
 /**
- * If a refusal has one of these codes, `message` in the answer of generation 2 is the reason of the refusal, not a
- * fixed text.
+ * If a refusal has one of these codes, the member `message` of the answer in generation 2 is the reason for the
+ * refusal, not a fixed text.
  */
 const PLAIN_CODES: ReadonlySet<string> = new Set(['TRANSACTION_TYPE_UNKNOWN', 'POOL_FULL']);
 
@@ -177,10 +177,10 @@ type Refusal = Extract<SubmitResult, { accepted: false }>;
 /**
  * Makes the answer to a refused transaction. The status is 429 if the client or its budget group has used up its
  * verification budget. The status is 503 if the node could not store the transaction. For all other refusals, the
- * status is 409. In generation 3, the `message` of a 409 is a fixed text. In generation 2, `message` is the reason of
- * the refusal if the type of the transaction is unknown, if the pool is full, or if `refusal.errors` is empty. In all
- * other cases of generation 2, `message` is the same fixed text as in generation 3. If `refusal.errors` is empty,
- * `errors` in the body of a 409 contains one element, with the message of the refusal.
+ * status is 409. The member `message` of a 409 is usually a fixed text. In three cases of generation 2, `message` is
+ * the reason for the refusal instead: the type of the transaction is unknown, the pool is full, or `refusal.errors` is
+ * empty. If `refusal.errors` is empty, `errors` in the body of a 409 contains one element, with the message of the
+ * refusal.
  */
 export function transactionRefused(refusal: Refusal, generation: Generation): Problem {
   if (refusal.code === 'VERIFICATION_LIMIT') return verificationLimit(refusal);
@@ -192,7 +192,7 @@ export function transactionRefused(refusal: Refusal, generation: Generation): Pr
 }
 
 /**
- * Makes the answer to a refused signature of a member of a multisignature account. The status is 400 if the signature
+ * Makes the answer to a member's refused signature for a multisignature transaction. The status is 400 if the signature
  * is malformed. The conditions for 429 and 503 are the same as in `transactionRefused`. In all other cases, the status
  * is 409.
  */

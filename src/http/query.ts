@@ -19,13 +19,13 @@ interface ListValue {
  */
 export type QueryValue = string | ListValue | undefined;
 
-/** Values of parameters, by the name of the parameter. The name of a parameter can be empty (`?=1`). */
+/** Values of parameters, by the name of the parameter. The name can be empty (`?=1`). */
 export type Query = ReadonlyMap<string, QueryValue>;
 
 /**
  * Parses the query string (without the `?`) in the same way as a real lisk-sdk node. Brackets after a name declare a
- * list (`p[]`, `p[0]`) or an object (`p[x]`). The function does not decode the percent escapes of a name or value if
- * one of these escapes is invalid. In this case, it only replaces each `+` by a space. The function never throws.
+ * list (`p[]`, `p[0]`) or an object (`p[x]`). If a name or value contains an invalid percent escape, the function
+ * decodes none of its escapes, and only replaces each `+` by a space. The function never throws.
  */
 export function parseQuery(text: string): Query {
   const query = new Map<string, QueryValue>();
@@ -49,15 +49,15 @@ interface Place {
 }
 
 /**
- * Largest number in brackets that counts as the index of a list. A larger number counts as the name of a member of an
- * object.
+ * Largest number in brackets that counts as an index in a list. A larger number counts as a member name in an object.
  */
 const LIST_INDEX_MAX = 20;
 
 /**
  * Returns the name and the kind of a parameter. For example, each of the keys `a`, `a[]`, `a[0]` and `a[x]` has the
- * name `a`. If a key has no name before its brackets, the first pair of brackets contains the name: `[a]`. If this
- * first pair is empty, the name is `0`. The caller must not pass the key `[]`, which `parseQuery` treats itself.
+ * name `a`. If a key has no name before its brackets, as in `[a]`, the first pair of brackets contains the name. If
+ * this first pair is empty, the name is `0`. The caller must not pass the key `[]`, because `parseQuery` handles this
+ * key itself.
  */
 function placeOf(key: string): Place {
   const brackets = [...key.matchAll(/\[([^[\]]*)\]/g)];
@@ -87,8 +87,8 @@ function decode(text: string): string {
 const ABSOLUTE = /^https?:\/\/[^/?#]*/i;
 
 /**
- * Returns the path and the query of a request target. A client that treats this node as a proxy sends the whole URL
- * (absolute form, RFC 9112 section 3.2.2). Every server must accept the absolute form.
+ * Returns the path and the query of a request target. If a client treats this node as a proxy, the target is the whole
+ * URL (absolute form). Every server must accept this form (RFC 9112 section 3.2.2).
  */
 export function originForm(target: string): string {
   const rest = target.replace(ABSOLUTE, '');
@@ -107,7 +107,7 @@ export function queryTextOf(target: string): string {
 
 export type Converted =
   | { readonly value: string | number | boolean }
-  /** The value does not have the declared type; `found` is its actual type. */
+  /** Result for a value that does not have the declared type. `found` is the actual type of the value. */
   | { readonly found: 'string' | 'number' | 'object' };
 
 /** Names of text parameters whose values are valid texts even if they look like integers. */
@@ -127,8 +127,8 @@ const TEXT_NAMES: ReadonlySet<string> = new Set([
 /**
  * Converts the value of a query parameter to `type`, the declared type of the parameter. If the value of a text or
  * boolean parameter is an integer in canonical decimal form, the function returns `{ found: 'number' }`, like a real
- * lisk-sdk node. This rule does not apply to the values of parameters in `TEXT_NAMES`, and not to integers that
- * JavaScript would round. These values count as text.
+ * lisk-sdk node. In two cases, such a value counts as text instead: the parameter is in `TEXT_NAMES`, or JavaScript
+ * would round the integer.
  */
 export function convert(name: string, type: SchemaType, given: QueryValue): Converted {
   if (given === undefined) return { found: 'object' };

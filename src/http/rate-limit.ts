@@ -1,9 +1,9 @@
 /**
- * The rate limit of HTTP requests. The rate limit counts the requests in each time window: one counter for each client
- * address (for IPv6, one counter for each /64 network), and one counter for all strangers together. A stranger is a
- * client on another machine whose address is not trusted (`isTrusted`). Each counter counts the requests for all paths
- * together. The windows follow a monotonic clock, so a change of the machine's clock neither extends nor shortens a
- * window.
+ * Limits the rate of HTTP requests. The rate limit counts the requests in each time window. There is one counter for
+ * each client address (for IPv6, one counter for each /64 network), and one counter for all strangers together. A
+ * stranger is a client on another machine whose address is not trusted (`isTrusted`). Each counter counts the requests
+ * for all paths together. The windows follow a monotonic clock, so a change of the machine's clock neither extends nor
+ * shortens a window.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -24,18 +24,18 @@ export interface RateLimit {
 }
 
 /**
- * Maximum number of client addresses with a counter. Beyond the maximum, the rate limit drops the counters of addresses
- * that sent no request recently (`LruMap`). A flood of addresses therefore cannot fill the memory.
+ * Maximum number of client addresses with a counter. At this maximum, the rate limit drops the counters of those
+ * addresses that sent no request recently (`LruMap`). A flood of addresses therefore cannot fill the memory.
  */
 export const CLIENTS_MAX = 20_000;
-/** Maximum delay of a request. The delay has a maximum, because waiting requests occupy memory. */
+/** Maximum delay of a request, in milliseconds. The delay has a maximum, because waiting requests occupy memory. */
 const DELAY_MAX_MS = 60_000;
 
 export interface RateLimitOptions {
   readonly clock?: Pick<MonotonicClock, 'nowMs'>;
   /**
-   * True for an address whose requests do not count towards the limit of all strangers together. A flood of strangers
-   * therefore cannot exclude a trusted address.
+   * True for an address whose requests do not count towards the limit of all strangers together. A flood of requests
+   * from strangers therefore cannot exclude a trusted address.
    */
   readonly isTrusted?: (address: string) => boolean;
 }
@@ -62,7 +62,8 @@ export function createRateLimit(limits: HttpLimits, options: RateLimitOptions = 
       const max = limits.max === 0 && !isHere ? limits.strangerMax : limits.max;
       const isTooMuch = max > 0 && count > max;
       const isCountedInAll = !isHere && !isTrusted(client);
-      // A request beyond the limit of its own address must not use up the limit that all strangers share.
+      // If a request exceeds the limit of its own address, the request must not use up the limit that all strangers
+      // share.
       if (isCountedInAll && !isTooMuch) strangers += cost;
       const isTooMuchInAll = isCountedInAll && limits.strangersTotalMax > 0 && strangers > limits.strangersTotalMax;
       const delayed = limits.delayAfter > 0 ? Math.max(0, count - limits.delayAfter) : 0;
@@ -83,9 +84,9 @@ export const UNLIMITED: Allowance = { max: 0, remaining: 0, isRefused: false, de
 export type Allowances = WeakMap<IncomingMessage, Allowance>;
 
 /**
- * Returns the headers `X-RateLimit-Limit` and `X-RateLimit-Remaining`, as alternating names and values. If the
- * client has no maximum (`max` is 0), the extended dialect has neither header. In this case, the strict dialect has
- * both headers with the value 0, like the reference.
+ * Returns the headers `X-RateLimit-Limit` and `X-RateLimit-Remaining`, as alternating names and values. If the client
+ * has no maximum (`max` is 0), the result depends on the dialect. The extended dialect then has none of these headers.
+ * The strict dialect then has both headers with the value 0, like the reference.
  */
 export function rateHeaders({ max, remaining }: Allowance, isStrict: boolean): readonly string[] {
   if (max === 0 && !isStrict) return [];

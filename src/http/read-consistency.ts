@@ -1,8 +1,8 @@
 /**
  * Makes reads over HTTP consistent. The headers of an answer name the block whose state the answer shows. If the answer
- * has an ETag, the ETag contains the id of this block. A client can send the highest height that it has seen. A node
- * below this height waits for the height, or answers with a 503. The answer therefore never shows the state at a lower
- * height, even if a load balancer sends the request to another node than the earlier requests of the client.
+ * has an ETag, the ETag contains the id of this block. A client can send the highest height that it has seen. If the
+ * node's chain is below this height, the node waits for this height, or answers with status 503. The answer therefore
+ * never shows the state at a lower height, even if a load balancer sends the client's requests to different nodes.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -22,8 +22,8 @@ const MIN_HEIGHT_HEADER = 'x-min-height';
  */
 export const HEIGHT_WAIT_MS_MAX = 12_000;
 /**
- * A request waits for at most this share of `limits.socketTimeoutMs`. The node can therefore send a 503 before the
- * server closes the connection.
+ * A request waits for at most this share of `limits.socketTimeoutMs`. The node can therefore still answer with status
+ * 503 before the server closes the connection.
  */
 const SOCKET_TIMEOUT_SHARE = 0.6;
 /**
@@ -32,8 +32,8 @@ const SOCKET_TIMEOUT_SHARE = 0.6;
 const WAITING_MAX = 1000;
 /**
  * Value of the header `Retry-After` in seconds, for each problem with status 503, and for a problem with status 429
- * that the verification budget causes. If the rate limit causes the status 429, the value is instead the time until the
- * current time window of the rate limit ends.
+ * that the verification budget causes. In contrast, if the rate limit causes the status 429, the value is the time
+ * until the current time window of the rate limit ends.
  */
 export const RETRY_AFTER_S = 5;
 
@@ -50,8 +50,8 @@ export function positionOf(api: Pick<NodeApi, 'chain'>): ReadPosition | undefine
 
 /**
  * Returns the ETag of an answer that depends on the chain alone. The ETag changes with the chain and with the version
- * of the node's software. The ETag is weak, because two kinds of different answers have the same ETag: compressed and
- * plain answers, and answers of nodes that know different times `receivedAt` of transactions.
+ * of the node's software. The ETag is weak, because answers with different bytes can have the same ETag. First, an
+ * answer can be compressed or plain. Second, different nodes can know different times `receivedAt` of transactions.
  */
 export function etagOf({ id }: ReadPosition, build: string): string {
   return `W/"${id}-${build}"`;
@@ -65,7 +65,10 @@ export function isUnchanged(header: string | undefined, etag: string): boolean {
 }
 
 export interface WantedHeight {
-  /** Undefined when the client requires no height; NaN when a value that the client sent is not a height. */
+  /**
+   * The required height. Undefined when the client requires no height; NaN when the client sent a value that is not a
+   * height.
+   */
   readonly height: number | undefined;
   /** The request target without the parameter `minHeight`. */
   readonly target: string;
@@ -82,10 +85,10 @@ const HEIGHT = /^[1-9][0-9]{0,9}$/;
 
 /**
  * Reads the height that the client requires, from the header `X-Min-Height` and the parameter `minHeight`. If the
- * request contains several heights, the function returns the largest one.
+ * request contains several heights, the result has the largest one.
  *
- * @param dialect dialect of the paths below `/api`. In the strict dialect, these paths have no parameter `minHeight`,
- *   so for these paths the function reads only the header
+ * @param dialect dialect of the paths below `/api`. If the dialect is strict, these paths have no parameter
+ *   `minHeight`, so the function reads only the header
  */
 export function wantedHeight(
   { url = '', headers }: Pick<IncomingMessage, 'url' | 'headers'>,
@@ -117,7 +120,10 @@ export class HeightWaiters {
   readonly #waiting = new Set<Waiter>();
   #stopListening: (() => void) | undefined;
 
-  /** @param socketTimeoutMs the server closes a connection without traffic after this time, so waits must be shorter */
+  /**
+   * @param socketTimeoutMs time after which the server closes a connection without traffic. A wait must be shorter than
+   * this time
+   */
   constructor(api: Pick<NodeApi, 'chain' | 'listen'>, clock: Pick<Clock, 'after'>, socketTimeoutMs: number) {
     this.#api = api;
     this.#clock = clock;
@@ -127,8 +133,8 @@ export class HeightWaiters {
   /**
    * Waits until the chain has the height.
    *
-   * @returns true if the chain has the height; false if `WAITING_MAX` requests already wait, if the time limit ends, or
-   *   if the server closes. The time limit is the shorter of two times: `HEIGHT_WAIT_MS_MAX`, and the share
+   * @returns true if the chain has the height; false if `WAITING_MAX` requests already wait, if the time limit is
+   *   reached, or if the server closes. The time limit is the shorter of two times: `HEIGHT_WAIT_MS_MAX`, and the share
    *   `SOCKET_TIMEOUT_SHARE` of the socket timeout
    */
   wait(height: number): Promise<boolean> | boolean {

@@ -1,8 +1,8 @@
 /**
  * Checks the head of a request, before the node reads the body or runs the handler of the route. The client must have
  * access and must be within the rate limit, and the path must exist. If the request has a body and the route takes a
- * body, the body must be neither compressed nor too large. The module makes the body of each kind of refusal only once,
- * so that a flood of refused requests costs the node less time.
+ * body, the body must be neither compressed nor too large. For each kind of refusal, the module makes the body only
+ * once. A flood of refused requests therefore costs the node less time.
  */
 
 import { METHODS, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -37,8 +37,8 @@ export interface RequestChecks {
   ): Live<Allowance | undefined>;
   /**
    * Checks that the path exists. If the request has a body and the route takes a body, the function also checks that
-   * the body is neither compressed nor too large. `takesBody` is false if the request has no body or the route takes
-   * none.
+   * the body is neither compressed nor too large. In this case, `takesBody` is true. In all other cases, `takesBody` is
+   * false.
    *
    * @returns undefined if this function has answered the request with a refusal
    */
@@ -56,8 +56,8 @@ export interface RequestCheckParts {
   readonly dialect: HttpDialect;
   readonly limit: LiveRateLimit;
   /**
-   * True for `/` and for each path below `/assets/`, if the server serves the dashboard or the interactive API
-   * documentation. The route table does not contain these paths.
+   * True for a path that has no route, but for which the server has files of the dashboard or of the interactive API
+   * documentation. These paths are `/` and all paths below `/assets/`.
    */
   readonly isOtherPath: (path: string) => boolean;
 }
@@ -81,7 +81,7 @@ export function createRequestChecks(options: HttpOptions, parts: RequestCheckPar
     allowance: Allowance,
     expectation: Expectation | undefined,
   ): Allowance | undefined => {
-    // Perhaps the client has closed the connection while the node waited for the result of the rate limit.
+    // The client has possibly closed the connection while the node waited for the result of the rate limit.
     if (response.destroyed) return undefined;
     if (!allowance.isRefused) {
       const refusal = malformedHead(request, expectation);
@@ -113,7 +113,7 @@ export function createRequestChecks(options: HttpOptions, parts: RequestCheckPar
       const known = table.find(path);
       if (known === undefined && !isOtherPath(path)) return void refuse(request, response, PAGE_NOT_FOUND);
       if (!bringsBody(request)) return WITHOUT_BODY;
-      // The request has a body, but the route takes none. The route answers as if the request had no body. The node
+      // The request has a body, but the route takes no body. The route answers as if the request had no body. The node
       // does not read the body, so the connection ends after the answer.
       if (known?.takesBody(methodOf(request)) !== true) return WITHOUT_BODY;
       const encoding = headers['content-encoding'];
@@ -144,7 +144,7 @@ export function methodOf({ method = '', headers }: IncomingMessage): string {
 
 /**
  * Returns the number of requests that the rate limit counts for a request. The number is the size of the body divided
- * by `BODY_BYTES_PER_REQUEST`, rounded up, but at least one. A body that is too large, or whose length is unknown,
+ * by `BODY_BYTES_PER_REQUEST`, rounded up, but at least one. If the body is too large, or if its length is unknown, it
  * counts like the largest allowed body.
  */
 function costOf(request: IncomingMessage): number {
@@ -173,8 +173,8 @@ function refusal(reason: RefusalReason, status: number, type: string, text: stri
 /**
  * Returns the refusal of a request with a malformed head. There are three such requests: an HTTP/1.1 request without
  * `Host`, a request with several `Host` headers (RFC 9112 section 3.2), and a request with an unknown value of
- * `Expect`. For any other request, the result is undefined. The refusals have no body, like the refusals of node:http,
- * and end the connection.
+ * `Expect`. For any other request, the result is undefined. These refusals have no body, as in node:http, and end the
+ * connection.
  */
 function malformedHead(
   { rawHeaders, httpVersion }: IncomingMessage,

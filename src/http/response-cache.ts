@@ -24,18 +24,21 @@ export interface ResponseCache {
   find(target: string): CachedResponse | undefined;
 }
 
-/** Maximum size of a cached body, in bytes. Larger bodies are seldom requested twice before the chain changes. */
+/**
+ * Maximum size of a cached body, in bytes. The cache stores no larger bodies, because clients seldom request a larger
+ * body twice before the chain changes.
+ */
 const BODY_BYTES_MAX = 256 * 1024;
 /**
  * Maximum memory of the cache in bytes. The cache counts the bodies, the compressed bodies, the targets of the
  * requests, and `ENTRY_BYTES` for each entry. The maximum is enough for thousands of answers of up to 8 KB.
  */
 export const CACHED_BYTES_MAX = 32 * 1024 * 1024;
-/** Memory that an entry takes besides its body and its target, in bytes. */
+/** Memory, in bytes, that an entry takes in addition to its bodies and its target. */
 const ENTRY_BYTES = 400;
 const TARGET_CHARACTERS_MAX = 500;
 /**
- * The cache compresses bodies of at least this size, in bytes. The slow path (`express-app.ts`) has the same minimum.
+ * Minimum size, in bytes, of a body that the cache compresses. The slow path (`express-app.ts`) has the same minimum.
  */
 const COMPRESSED_FROM_BYTES = 1024;
 

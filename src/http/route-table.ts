@@ -1,6 +1,6 @@
 /**
- * Before Express gets a request, this module finds out whether the path of the request exists, and which methods of the
- * path take a body.
+ * Finds out, before Express gets a request, whether the path of the request exists, and which methods of this path take
+ * a body.
  */
 
 import type { HttpDialect } from './dialect.ts';
@@ -18,8 +18,8 @@ interface KnownPath {
 
 /**
  * Returns the two prefixes of each route, `/api` and the empty prefix, with the dialect of each prefix. Clients of real
- * nodes use only paths below `/api`, so the strict dialect does not apply to other paths. Most commands of this node
- * use paths without a prefix, because these commands need the JSON members of the extended dialect.
+ * nodes use only paths below `/api`, so the strict dialect does not apply to other paths. Most commands of this
+ * software use paths without a prefix, because these commands need the JSON members of the extended dialect.
  */
 export function served(
   dialect: HttpDialect,
@@ -34,8 +34,8 @@ export function served(
 /**
  * Returns the path of a route below a prefix. The path of the route `/` is the prefix itself.
  *
- * @returns the path; empty for the route `/` with the empty prefix. The node serves the route `/` only below the prefix
- *   `/api`, because the dashboard is at `/`
+ * @returns the path. The path is empty for the route `/` with the empty prefix. At this empty path, the node does not
+ *   serve the route, because the dashboard is at `/`
  */
 export function pathBelow(prefix: string, path: string): string {
   return path === '/' ? prefix : prefix + path;
@@ -50,7 +50,8 @@ export function createRouteTable(routes: readonly Route[], caseSensitive: boolea
     methods.set(path, withBody);
   }
   const paths = [...methods].map(([path, withBody]) => ({
-    // The same paths match as in Express: a parameter is a whole segment, and a path can end with a slash.
+    // The pattern matches the same paths as Express does: a parameter is a whole segment, and a path can end with a
+    // slash.
     pattern: new RegExp(
       path === '/' ? '^/api/?$' : `^(?:/api)?${path.replaceAll(/[.]/g, '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}/?$`,
       caseSensitive ? '' : 'i',

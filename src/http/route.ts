@@ -1,6 +1,6 @@
 /**
- * Declares routes, and checks requests against the declaration of a route. Apart from its handler, a declaration is
- * plain data. The check of requests, the API specification and the tests use this data.
+ * Declares routes, and checks requests against the declaration of a route. Except for its handler, a declaration is
+ * plain data. The check of requests, the API specification and the tests use these data.
  */
 
 import type { NodeApi } from '../ports/node-api.ts';
@@ -34,8 +34,8 @@ interface Declared {
   /** Parameters, in the order in which a 400 answer lists their errors. */
   readonly parameters: readonly Parameter[];
   /**
-   * Treatment of an undeclared query parameter. `refused`: the answer is a 400. `ignored`: the answer names the
-   * parameter in the header `X-Ignored-Parameters`.
+   * Treatment of an undeclared query parameter. `refused`: the route refuses the request with status 400. `ignored`:
+   * the route ignores the parameter, and the answer names it in the header `X-Ignored-Parameters`.
    */
   readonly unknownParameters: 'refused' | 'ignored';
   readonly body?: Body;
@@ -45,10 +45,10 @@ interface Declared {
    */
   readonly errors: Readonly<Record<number, string>>;
   /**
-   * An additional access rule for this route. The node refuses a client that breaks this rule or the access rules for
-   * all paths. `forging`: the rule allows only clients in `http.forgingWhitelist`. `loopback`: the rule allows only
-   * clients on this machine. `secrets`: the rule allows only clients in `http.legacySignaturesWhitelist`, because the
-   * requests contain passphrases.
+   * An additional access rule for this route. A client must also fulfil the access rule for all paths. `forging`: the
+   * rule allows only clients in `http.forgingWhitelist`. `loopback`: the rule allows only clients on this machine.
+   * `secrets`: the rule allows only clients in `http.legacySignaturesWhitelist`, because the requests of this route
+   * contain passphrases.
    */
   readonly access?: 'forging' | 'loopback' | 'secrets';
 }
@@ -57,13 +57,18 @@ export interface EnvelopeRoute extends Declared {
   readonly kind?: 'envelope';
   /**
    * Present when the answer depends only on the request and the chain, so that the response cache can store the answer
-   * until the chain changes. There is one exception: the member `receivedAt` of confirmed transactions also depends on
-   * the node. The cache stores such an answer nevertheless, so the answer can contain an old value of this member.
+   * until the chain changes. One member does not follow this rule: `receivedAt` of confirmed transactions also depends
+   * on the node. The cache stores answers with this member nevertheless, so a stored answer can contain an old value of
+   * `receivedAt`.
    */
   readonly isOfChain?: true;
   /** Shapes of `meta` and `data` in an answer with status 200. */
   readonly answer: { readonly meta: Schema; readonly data: Schema };
-  /** @throws Problem, or a ProtocolError for which `problemOf` returns a problem */
+  /**
+   * Makes the content of an answer to a checked request.
+   *
+   * @throws Problem, or a ProtocolError for which `problemOf` returns a problem
+   */
   readonly handle: (api: NodeApi, request: CheckedRequest) => Reply | Promise<Reply>;
 }
 
@@ -96,7 +101,7 @@ export interface StreamRoute extends Declared {
 }
 
 interface Subscription {
-  /** Place of the event after which the stream continues; undefined if the request names no such event. */
+  /** Place after which the stream continues; undefined if the request names no event after which to continue. */
   readonly after: EventPlace | undefined;
   /**
    * Height of the first block that the subscriber wants. If `after` and `fromHeight` are undefined, the stream starts
@@ -111,7 +116,7 @@ export interface Parameter {
   readonly in: 'query' | 'path';
   readonly schema: Schema;
   /**
-   * Values that the route also accepts, although `schema` does not allow them. These values are the spellings of the
+   * Further values that the route accepts, although `schema` does not allow these values. They are the spellings of the
    * other protocol generation.
    */
   readonly alsoAccepted?: readonly string[];
@@ -123,7 +128,7 @@ interface Body {
   /** Name of the body in the elements of `errors` in a 400 answer. */
   readonly name: string;
   readonly schema: Schema;
-  /** Present if the handler checks the body itself. In this case, `checkRequest` checks nothing in the request. */
+  /** Present if the handler checks the body itself. In this case, `checkRequest` checks no part of the request. */
   readonly judgedByHandler?: true;
 }
 
@@ -132,9 +137,9 @@ export interface Reply {
   readonly meta: Readonly<Record<string, unknown>>;
   readonly data: unknown;
   /**
-   * Height of the tip that `data` shows, if the node's own process made `data`. The reading process that sends the
-   * answer can have an older view of the chain. `askHandler` uses this height, so that the headers of the answer do not
-   * name a block below the tip in `data`.
+   * Height of the tip in `data`; present if the node's own process made `data`. The reading process that sends the
+   * answer can have an older view of the chain. `askHandler` uses this height, so that the headers of the answer never
+   * name a block below this tip.
    */
   readonly height?: number;
 }
@@ -205,9 +210,9 @@ export class CheckedRequest {
 }
 
 /**
- * Checks a request against a route: content type, then parameters in declared order, then the body. The function
- * refuses undeclared query parameters if the request has no other error and the route does not ignore such parameters.
- * If the handler checks the body itself (`judgedByHandler`), this function checks no part of the request.
+ * Checks a request against a route: content type, then parameters in declared order, then the body. If the request has
+ * no other error, and the route does not ignore undeclared query parameters, the function refuses these parameters. If
+ * the handler checks the body itself (`judgedByHandler`), this function checks no part of the request.
  *
  * @throws Problem 400 with all errors that the function found
  */
@@ -262,7 +267,10 @@ function checkPathValue(parameter: Parameter, raw: RawRequest): ValueOrError {
   return schemaErrors.length > 0 ? parameterError('path', name, schemaErrors) : value;
 }
 
-/** Finds undeclared query parameters. A parameter without a name has no effect, and no route refuses it. */
+/**
+ * Finds undeclared query parameters. The result contains no parameter without a name, because such a parameter has no
+ * effect and no route refuses it.
+ */
 function unknownIn(route: Route, query: Query): readonly RequestError[] {
   return undeclaredIn(route, query)
     .filter((name) => name !== '')

@@ -9,7 +9,7 @@ import { hasFormat, type Format } from './formats.ts';
 export type SchemaType = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'null';
 
 export interface Schema {
-  /** Absent when `anyOf` is given. */
+  /** Type of the value, or the list of its possible types; absent when `anyOf` is present. */
   readonly type?: SchemaType | readonly SchemaType[];
   /**
    * Alternative shapes, one of which the value must have. Only the schemas of answers have this member, because each
@@ -42,8 +42,8 @@ type SchemaErrorCode =
   | 'OBJECT_ADDITIONAL_PROPERTIES';
 
 /**
- * An error in a value. `path` has the names of the members that lead from the value to the error. `path` is empty if
- * the value itself has the error.
+ * An error in a value. `path` contains the names of the members that lead from the value to the place of the error. If
+ * the error is in the value itself, `path` is empty.
  */
 export interface SchemaError {
   readonly code: SchemaErrorCode;
@@ -92,7 +92,8 @@ function reportKeys(schema: Schema, value: object, report: Report): void {
 
 function reportLength(schema: Schema, value: string, report: Report): void {
   const characters = [...value].length;
-  // The limits are numbers of characters (code points). The messages give the length in UTF-16 units, like a real node.
+  // `minLength` and `maxLength` limit the number of characters (code points). But the error messages state the length
+  // in UTF-16 units, like the messages of a real node.
   if (schema.maxLength !== undefined && characters > schema.maxLength)
     report('MAX_LENGTH', `String is too long (${value.length} chars), maximum ${schema.maxLength}`);
   if (schema.minLength !== undefined && characters < schema.minLength)

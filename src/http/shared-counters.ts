@@ -17,8 +17,8 @@ import { createRateLimit, type RateLimit } from './rate-limit.ts';
 
 export interface SharedCountersOptions {
   /**
-   * Options that differ from `HTTP_DEFAULTS`. The counters use only the limits and the options that name trusted
-   * addresses (`createTrust`).
+   * Options that differ from `HTTP_DEFAULTS`. The counters use only two kinds of options: the limits, and the options
+   * that name trusted addresses (`createTrust`).
    */
   readonly http: Partial<HttpOptions>;
   /**
@@ -32,8 +32,8 @@ export interface SharedCountersOptions {
    */
   readonly full: (isFull: boolean) => void;
   /**
-   * Called to make room for a new connection. The process `holder` should close an idle connection of the address with
-   * the key `key`.
+   * Called to make room for a new connection. The process `holder` must then close an idle connection of the address
+   * with the key `key`, if there is one.
    */
   readonly makeRoom: (holder: number, key: string) => void;
   readonly clock?: MonotonicClock;
@@ -105,7 +105,7 @@ export class SharedCounters {
     this.#replays.end(key);
   }
 
-  /** @param times number of refused connections and requests of the address that this call reports */
+  /** @param times number of the address's refused connections and requests that this call reports */
   refused(key: string, times: number): void {
     for (let count = 0; count < Math.min(times, REFUSALS_MAX + 1); count += 1) {
       if (this.#addresses.refuse(key)) return this.#options.shutOut(key);

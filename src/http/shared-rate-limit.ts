@@ -16,8 +16,8 @@ export interface LiveRateLimit {
 
 /**
  * Creates a rate limit for one of several processes. `shared` counts the requests of all processes. `take` asks
- * `shared` about each request to which a limit applies. After a refusal, `take` refuses the client until the end of the
- * window without asking again, because a count never decreases within a window.
+ * `shared` about each request to which a limit applies. After a refusal, `take` refuses all requests of the client
+ * until the end of the window without asking again. This is correct, because a count never decreases within a window.
  */
 export function createSharedRateLimit(
   limits: HttpLimits,

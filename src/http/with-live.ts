@@ -1,6 +1,7 @@
 /**
- * Handles live values, which are data of the running node. In the process of the node, the data are in memory. A
- * reading process must request the data from the node, and gets a promise.
+ * Handles live values, which are data of the running node. In the node's own process, a live value is in memory. A
+ * reading process (which answers HTTP for the node) must request a live value from the node, and gets a promise of the
+ * value.
  */
 
 import type { Live } from '../ports/node-api.ts';

@@ -215,7 +215,8 @@ export class UnsolicitedBytesBudget {
    * exceptions: an answer to a request of the kind `blocks`, and an answer with a weight of at most `SMALL_WEIGHT_MAX`.
    *
    * @param containerBytes a function that returns the weight that arrays and objects add to the size of the frame.
-   *   `mayRead` calls this function only if it needs the weight @param seems true if the frame begins like an answer
+   *   `mayRead` calls this function only if it needs the weight
+   * @param seems true if the frame begins like an answer
    */
   mayRead(bytes: number, containerBytes: () => number, nowMs: number, seems: boolean): boolean {
     const request = seems ? this.#requestFor(bytes, 'isRead') : undefined;

@@ -1,8 +1,8 @@
 /**
  * Delays the requests of strangers (clients that are not trusted) while connections wait to be accepted. The event loop
- * accepts one connection of a listener in each iteration. An operator's connection behind a thousand connections of
- * strangers therefore waits for a thousand iterations. The iterations take seconds if each one also does other work.
- * Without other work, an iteration takes about 0.1 ms.
+ * accepts one connection of a listener in each iteration. If a thousand connections of strangers wait before an
+ * operator's connection, the operator's connection therefore waits for a thousand iterations. If each iteration also
+ * does other work, these iterations take seconds. Without other work, an iteration takes about 0.1 ms.
  */
 
 import type { MonotonicClock } from '../monotonic-clock.ts';
@@ -13,8 +13,8 @@ import type { MonotonicClock } from '../monotonic-clock.ts';
  */
 const ACCEPTING_MS = 50;
 /**
- * Minimum time in milliseconds between two accepting phases if the first of them lasted for `ACCEPTING_MS`. Without
- * this time, a flood of connections would stop all work for strangers.
+ * Minimum time, in milliseconds, from the end of an accepting phase that lasted for `ACCEPTING_MS` to the start of the
+ * next one. Without this time, a flood of connections would stop all work for strangers.
  */
 const WORKING_MS = 10;
 
@@ -42,8 +42,8 @@ export class AcceptPriority {
   }
 
   /**
-   * True during an accepting phase. In this phase, connections perhaps wait to be accepted, and the work for strangers
-   * must wait.
+   * True during an accepting phase. In this phase, the work for strangers must wait, because there can be connections
+   * that wait to be accepted.
    */
   get isBusy(): boolean {
     return this.#isLooking;

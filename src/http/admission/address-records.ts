@@ -1,7 +1,7 @@
 /**
- * Records the recent behaviour of addresses: how many connections they open, how many of their connections and requests
- * the node refuses, and which addresses are shut out. The node refuses all connections of an address that is shut out.
- * All addresses with the same key (`clientKey`) count as one address.
+ * Records the recent behaviour of addresses: how many connections an address opens, how many of its connections and
+ * requests the node refuses, and whether the address is shut out. The node refuses all connections of an address that
+ * is shut out. All addresses with the same key (`clientKey`) count as one address.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -33,7 +33,7 @@ export class AddressRecords {
   /**
    * Records a new connection.
    *
-   * @returns the reason to close the connection, if it must be closed
+   * @returns the reason to close the connection; undefined if the connection is allowed to stay
    */
   arrive(key: string): 'shut_out' | 'arrivals' | undefined {
     const nowMs = this.#clock.nowMs();

@@ -2,9 +2,10 @@
  * Controls all incoming HTTP connections before the application sees them. The admission decides which connections are
  * accepted, and passes the requests of each connection to the application one at a time. The admission reserves a tenth
  * of the connections for trusted clients (`createTrust`). All other clients are strangers. The admission limits the
- * memory that strangers occupy, their share of the main thread's time, and the duration of each phase of a connection.
- * After many refusals within a short time, the admission shuts out the address of a stranger: it closes all connections
- * of the address, and refuses new connections of the address for some seconds.
+ * memory that strangers occupy, the share of the main thread's time that strangers use, and the duration of each phase
+ * of a connection. If a stranger gets many refusals within a short time, the admission shuts out the stranger's
+ * address. This means that the admission closes all connections of the address, and refuses new connections of the
+ * address for some seconds.
  *
  * The admission does not depend on routes or on global state: the server passes the clock, the limits and the observer
  * to it.
@@ -30,17 +31,18 @@ import { FairScheduler } from './fair-scheduler.ts';
 type ConnectionRefusalReason = SharedRefusalReason | 'uncounted';
 
 /**
- * Longest normal time in milliseconds between two checks of the time limits of all connections. A longer time shows
- * that the process was suspended or blocked.
+ * Longest normal time, in milliseconds, from one check of all connections' time limits to the next check. A longer time
+ * shows that the process was suspended or blocked.
  */
 const SUSPENDED_MS = 2 * SWEEP_MS;
 
 /**
- * Times in milliseconds for which a stranger's new connection waits for another connection to close, if the maximum
- * number of connections of strangers is reached. One process counts the connections of all processes that answer HTTP.
- * If the maximum is reached, the counting process can ask one of these processes to close an idle connection. After
- * each wait, this process asks the counting process again. The waits are short, because a process that is not busy
- * closes the idle connection within a few milliseconds.
+ * If strangers have their maximum number of connections, a stranger's new connection waits until an older connection
+ * closes. The list contains the lengths of the successive waits, in milliseconds. One process counts the connections of
+ * all processes that answer HTTP. If the maximum is reached, the counting process can ask one of these processes to
+ * close an idle connection. After each wait, this process asks the counting process again whether the new connection
+ * can stay. The waits are short, because a process that is not busy closes the idle connection within a few
+ * milliseconds.
  */
 const ROOM_WAITS_MS = [20, 100];
 
@@ -69,7 +71,7 @@ export class Admission implements ConnectionHost {
   readonly #connections: Connections<ClientConnection>;
   readonly #addresses: AddressRecords;
   readonly #refusals: RefusalCounter;
-  /** Connections of strangers whose last answer was sent, and whose further input is discarded. */
+  /** Strangers' connections on which the node has sent its last answer, and now discards further input. */
   readonly #lingering = new Set<ClientConnection>();
   readonly #bySocket = new WeakMap<Socket, ClientConnection>();
   /**
@@ -115,9 +117,9 @@ export class Admission implements ConnectionHost {
    * Handles an accepted connection.
    *
    * @param isPlaintext true when the client can read an answer without TLS
-   * @param admitted called when the connection is allowed to stay. Without shared limits, or for a trusted client, the
-   *   call comes immediately. With shared limits, the call for a stranger comes after the counting process has allowed
-   *   the connection
+   * @param admitted called when the connection is allowed to stay. In one case, the call comes later than `accept`
+   *   returns: there are shared limits, and the client is a stranger. The call then comes after the counting process
+   *   has allowed the connection
    */
   accept(socket: Socket, isPlaintext: boolean, admitted: (connection: ClientConnection) => void): void {
     const address = socket.remoteAddress;
@@ -168,8 +170,8 @@ export class Admission implements ConnectionHost {
     let reason = await ask();
     for (const waitMs of ROOM_WAITS_MS) {
       if (reason !== 'connections' || socket.destroyed) break;
-      // Perhaps the counting process has asked this process or another process to close an idle connection. The wait
-      // gives that process time to close the idle connection.
+      // The counting process has possibly asked this process or another process to close an idle connection. The wait
+      // gives the asked process time to do so.
       await new Promise<void>((resolve) => this.clock.after(waitMs, resolve));
       if (!socket.destroyed && !this.#isClosed) reason = await ask();
     }
@@ -254,8 +256,8 @@ export class Admission implements ConnectionHost {
     this.clock.after(SWEEP_MS, () => {
       if (this.#isClosed) return;
       const nowMs = this.clock.nowMs();
-      // If the process was suspended or blocked, it reads the waiting input before it checks time limits. If the
-      // process checked the time limits first, it would close connections because of its own delay.
+      // If the process was suspended or blocked, it must read the waiting input before it checks time limits.
+      // Otherwise, the process would close connections because of its own delay.
       const wasSuspended = nowMs - this.#sweptMs > SUSPENDED_MS;
       this.#sweptMs = nowMs;
       if (!wasSuspended) for (const connection of this.#connections.all()) connection.checkTime(nowMs);
@@ -275,7 +277,7 @@ export class Admission implements ConnectionHost {
 
 /**
  * Sends an answer and closes the connection. If the client has already sent data, the operating system can reset the
- * connection, but most clients still read the answer.
+ * connection. Even then, most clients still read the answer.
  */
 function closeWith(socket: Socket, answer: Buffer): void {
   socket.on('error', () => socket.destroy());

@@ -3,9 +3,12 @@
  * time.
  */
 export interface Allowance {
-  /** Number of requests that the client may make in a window; 0 for no limit. */
+  /** Number of requests that the client is allowed to make in a window; 0 for no limit. */
   readonly max: number;
-  /** Number of further requests that the client may make in the current window; also 0 if the client has no limit. */
+  /**
+   * Number of further requests that the client is allowed to make in the current window. The value is also 0 if the
+   * client has no limit.
+   */
   readonly remaining: number;
   readonly isRefused: boolean;
   /** Time in milliseconds for which the node delays the request. */

@@ -1,8 +1,8 @@
 /**
  * Counts the bytes that the node holds for each connection of a stranger (a client that is not trusted). While the
  * bytes of all these connections together exceed the limit, the node closes one connection after another. Each time,
- * the node finds the stranger whose connections have the most bytes together. Among the connections of this stranger,
- * the node closes the connection with the most bytes.
+ * the node finds the stranger for whose connections it holds the most bytes in total. Among the connections of this
+ * stranger, the node closes the connection for which it holds the most bytes.
  */
 
 /** The part of a connection that this file uses. */
@@ -35,7 +35,8 @@ export class Buffers {
 
   /**
    * Sets the number of bytes that the node holds for a connection. While the bytes of all strangers' connections exceed
-   * the limit, the node closes connections of strangers, and perhaps `holder` itself.
+   * the limit, the node closes connections of strangers. The connection `holder` itself can be one of these
+   * connections.
    */
   hold(holder: Holder, bytes: number): void {
     if (holder.isTrusted || bytes === holder.bufferedBytes) return;
@@ -61,8 +62,7 @@ export class Buffers {
   }
 
   /**
-   * Finds the stranger with the most bytes. Returns the connection that has the most bytes of all connections of this
-   * stranger.
+   * Finds the stranger with the most held bytes. Returns this stranger's connection with the most held bytes.
    */
   #largest(): Holder | undefined {
     let most: Share | undefined;

@@ -1,9 +1,10 @@
 /**
  * Manages a client's connection from its acceptance to its end. This class decides when the node reads from the
- * connection, how long each phase (`ConnectionPhase`) may last, and how the connection ends. A gate (`request-gate.ts`)
- * between the socket and the parser of node:http passes on the bytes of one request at a time. The next request is
- * parsed only when the answer to the previous one has left the process. Without the gate, node:http would parse all
- * requests of one read from the socket, possibly thousands, before it answers the first one.
+ * connection, how long each phase (`ConnectionPhase`) is allowed to last, and how the connection ends. A gate
+ * (`request-gate.ts`) between the socket and the parser of node:http passes on the bytes of one request at a time. The
+ * next request is parsed only when the answer to the previous one has left the process. One read from the socket can
+ * contain thousands of requests. Without the gate, node:http would parse all these requests before it answers the first
+ * one.
  *
  * A stranger is a client that is not trusted. The node reads nothing from a stranger's connection before the fair
  * scheduler (`fair-scheduler.ts`) gives the connection its first turn. The gate passes on a body only after the node
@@ -39,14 +40,15 @@ export interface ConnectionHost {
   readonly headersTimeoutMs: number;
   /**
    * True if the connection stays open after the last answer, so that the node can read and discard further input.
-   * Always true for a trusted client. For a stranger, the result is false if many tasks of strangers wait
-   * (`FairScheduler.isPressed`). The result is also false if `LINGERING_MAX` connections of strangers already stay open
-   * in this way.
+   * Always true for a trusted client. For a stranger, the result is false in two cases: many tasks of strangers wait
+   * (`FairScheduler.isPressed`), or `LINGERING_MAX` connections of strangers already stay open in this way.
    */
   mayLinger(connection: ClientConnection): boolean;
   /** Counts a refusal. After too many refusals, a stranger's address is shut out and its connections are closed. */
   refused(connection: ClientConnection, reason: RefusalReason): void;
-  /** Counts a refusal for behaviour that no correct client shows, and shuts the address out if it is not trusted. */
+  /**
+   * Counts a refusal for behaviour that no correct client shows. If the address is not trusted, shuts the address out.
+   */
   refuseAndShutOut(connection: ClientConnection, reason: RefusalReason): void;
   /** Counts an error that occurred while the node handled the input of a client. Logs at most one error a minute. */
   failed(connection: ClientConnection, error: unknown): void;
@@ -91,8 +93,8 @@ export class ClientConnection implements CountedConnection, Holder {
   }
 
   /**
-   * Connects the connection to a parser. A stranger's connection gets its parser only in the turn of the connection,
-   * after its first bytes have arrived. A silent connection therefore costs almost nothing.
+   * Gives the connection its parser. A stranger's connection gets the parser only when it has a turn and its first
+   * bytes have arrived. A silent connection therefore costs almost nothing.
    *
    * @param socket the connection itself, or the TLS socket above it
    * @param takeOver passes the socket to a server of node:http, as if the server had accepted the connection
@@ -113,7 +115,7 @@ export class ClientConnection implements CountedConnection, Holder {
     });
   }
 
-  /** Answers the first bytes with a refusal, regardless of their content, and ends the connection. */
+  /** Answers the first bytes of the client with a refusal, whatever these bytes contain, and ends the connection. */
   refuseAll(socket: Socket, answer: Buffer, reason: RefusalReason): void {
     this.#socket = socket;
     destroyOnEnd(socket);
@@ -145,7 +147,8 @@ export class ClientConnection implements CountedConnection, Holder {
   /**
    * Allows the gate to pass on the body of the request that began last.
    *
-   * @param start starts the handler; called when the whole body has arrived, or immediately for a chunked body
+   * @param start starts the handler. If the body has a stated length, `start` is called when the whole body has
+   *   arrived. If the body is chunked, `start` is called immediately
    */
   acceptBody(start: () => void): void {
     this.#gate.acceptBody(start);
@@ -153,8 +156,8 @@ export class ClientConnection implements CountedConnection, Holder {
   }
 
   /**
-   * Runs `work` for this connection. An error in `work` closes the connection, because input of a client must not end
-   * the node.
+   * Runs `work` for this connection. If `work` throws an error, only the connection is closed. Without this method,
+   * input of a client could end the node.
    */
   contain(work: () => void): void {
     try {
@@ -233,7 +236,7 @@ export class ClientConnection implements CountedConnection, Holder {
       end: () => this.#endWhenAnswered(),
     });
     // When node:http ends the connection after an answer, some bytes of the request can still be unread. If the node
-    // closed the socket immediately, the operating system would reset the connection, and the client might not get the
+    // closed the socket immediately, the operating system would reset the connection, and the client could lose the
     // answer.
     const destroySoon = socket.destroySoon.bind(socket);
     socket.destroySoon = () => {
@@ -244,8 +247,8 @@ export class ClientConnection implements CountedConnection, Holder {
 
   /**
    * Reads a stranger's connection for the first time, in its turn. Until the turn of the connection, the received bytes
-   * stay in the kernel. If no bytes have arrived by then, the connection gets another turn after its first bytes have
-   * arrived.
+   * stay in the kernel. If no bytes have arrived when the turn comes, the connection gets a later turn after its first
+   * bytes have arrived.
    */
   #readFirst(work: () => void): void {
     const socket = this.#socket;
@@ -285,8 +288,9 @@ export class ClientConnection implements CountedConnection, Holder {
   }
 
   /**
-   * True if newly received bytes must wait. They must wait while the node answers a request and needs no more bytes of
-   * this request. The new bytes belong to a later request, or to a body that the node has not accepted.
+   * True if newly received bytes must wait. New bytes must wait while the node answers a request and needs no more
+   * bytes of this request. In this case, the new bytes belong to a later request, or to a body that the node has not
+   * accepted.
    */
   get #isOnTop(): boolean {
     return this.#gate.isBusy && !this.#gate.isBodyMissing;
@@ -301,8 +305,8 @@ export class ClientConnection implements CountedConnection, Holder {
     if (this.isTrusted) return this.#letThrough();
     const before = this.#phase;
     this.#phase = 'waiting';
-    // Without this call, node:http would close the connection as idle while its input waits. `checkTime` limits this
-    // wait instead.
+    // Without this call, node:http would treat the connection as idle and close it while its input waits. `checkTime`
+    // limits this wait instead.
     const restoreTimeout = suspendTimeout(this.#socket);
     this.#schedule(() => {
       this.#phase = before;
@@ -319,7 +323,7 @@ export class ClientConnection implements CountedConnection, Holder {
     });
   }
 
-  /** Gives the parser the received bytes that the gate lets through now. */
+  /** Passes to the parser those received bytes that the gate allows to pass now. */
   #letThrough(): void {
     this.#isPassing = true;
     this.contain(() => this.#passOn());
@@ -411,8 +415,8 @@ export class ClientConnection implements CountedConnection, Holder {
 
   /**
    * Updates the number of bytes that the node holds for a stranger's connection. The number is the unsent bytes of the
-   * answer, plus `INPUT_WEIGHT` times the bytes of input. The full size of an accepted body counts as input even before
-   * the body arrives.
+   * answer, plus `INPUT_WEIGHT` times the bytes of input. When the node has accepted a body, the full size of this body
+   * counts as input, even before the body arrives.
    */
   #account(): void {
     if (this.isTrusted) return;

@@ -1,6 +1,6 @@
 /**
- * Groups the open connections by the address of the client, and limits their number. Chooses the connection that the
- * node closes to make room for a new one. A stranger is a client that is not trusted.
+ * Groups the open connections by the address of the client, and limits the number of connections. Chooses the
+ * connection that the node closes to make room for a new connection. A stranger is a client that is not trusted.
  */
 
 import type { AdmissionLimits } from './limits.ts';
@@ -56,14 +56,14 @@ export class Connections<T extends CountedConnection> {
     return this.#byKey.get(key) ?? [];
   }
 
-  /** True while the number of connections of all HTTP processes together is at the maximum. */
+  /** True while all HTTP processes together have the maximum number of connections. */
   isFullInTotal = false;
 
   /**
    * Decides whether a new connection is allowed to stay. To make room for a stranger's new connection, the method can
    * close an idle connection of another stranger (`makeRoom`).
    *
-   * @returns the reason to close the new connection, if it must be closed
+   * @returns the reason to close the new connection; undefined if it is allowed to stay
    */
   refusalReason(key: string, isTrusted: boolean): 'address_connections' | 'connections' | undefined {
     const { connectionsMax, connectionsPerAddressMax } = this.#limits;
@@ -91,8 +91,8 @@ export class Connections<T extends CountedConnection> {
 
   /**
    * Makes room for a new connection of the address `key`: closes the oldest idle connection of the stranger with the
-   * most connections. If this stranger has at most one connection more than `key` has now, the method closes no
-   * connection.
+   * most connections. The method closes no connection if this stranger has at most one connection more than the address
+   * `key` has now.
    *
    * @returns false if no connection was closed
    */

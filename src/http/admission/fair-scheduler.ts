@@ -1,9 +1,9 @@
 /**
  * Schedules the HTTP work for strangers (clients that are not trusted). The work for all strangers gets a limited share
  * of the main thread's time. In a process that also serves peers, the requests of peers use the same share
- * (`work-share.ts`). When the share is used up, the addresses take turns, with one task for each turn. The scheduler
- * therefore runs only one task of an address between two turns of another waiting address. The scheduler runs a new
- * task immediately if the share is not used up, no other task waits, and no connections wait to be accepted.
+ * (`work-share.ts`). When the share is used up, the addresses take turns, with one task for each turn. If the addresses
+ * A and B both wait, the scheduler therefore runs at most one task of A between two turns of B. The scheduler runs a
+ * new task immediately if the share is not used up, no other task waits, and no connections wait to be accepted.
  */
 
 import type { WorkShare } from '../../primitives/work-share.ts';
@@ -14,7 +14,7 @@ type Work = () => void;
 
 interface Task {
   readonly work: Work;
-  /** Starts reading the bytes that `work` handles; undefined if the node has already read them. */
+  /** Starts reading the bytes that `work` handles; undefined if the node has already read these bytes. */
   readonly read: Work | undefined;
 }
 
@@ -24,8 +24,8 @@ export interface FairSchedulerOptions {
 }
 
 /**
- * From this number of waiting tasks on, the node skips optional work: sending answers to refused connections, and
- * reading the input that arrives after the last answer of a connection.
+ * If at least this number of tasks wait, the node skips optional work. Two kinds of work are optional: sending answers
+ * to refused connections, and reading the input that arrives after the last answer of a connection.
  */
 const PRESSED_FROM = 16;
 
@@ -53,8 +53,8 @@ export class FairScheduler {
   }
 
   /**
-   * Counts work outside the scheduler, such as accepting a connection, towards the share. The work took `costMs`
-   * milliseconds.
+   * Counts work that was done outside the scheduler, such as accepting a connection, towards the share of strangers.
+   * The work took `costMs` milliseconds.
    */
   spend(costMs: number): void {
     this.#share.spend(costMs);
@@ -124,7 +124,10 @@ function polled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Waits for the promise callbacks that a task has started, up to `SETTLING_DEPTH` callbacks in a chain. */
+/**
+ * Waits until the promise callbacks that a task has started have run. In a chain of callbacks, waits for at most
+ * `SETTLING_DEPTH` of them.
+ */
 async function settled(): Promise<void> {
   for (let depth = 0; depth < SETTLING_DEPTH; depth += 1) await Promise.resolve();
 }

@@ -1,7 +1,7 @@
 /**
  * The limits that the admission (`admission.ts`) enforces on HTTP connections. A limit is an option if an operator can
- * have a reason to change it. All other limits are constants, and the comments on the constants give the reasons for
- * their values.
+ * have a reason to change the limit. All other limits are constants. The comment of each constant gives the reason for
+ * its value.
  */
 
 import type { HttpLimits } from '../options.ts';
@@ -31,8 +31,9 @@ export interface AdmissionLimits {
 export const HTTP_BUFFER_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * Weight of a byte of input in the sum that `bufferBytesMax` limits. Input occupies more memory than its size: each
- * read makes a buffer of up to 64 kB, and released buffers stay in memory until the next garbage collection.
+ * Factor with which a byte of input counts in the sum that `bufferBytesMax` limits. Input occupies more memory than its
+ * size, because each read makes a buffer of up to 64 kB, and released buffers stay in memory until the next garbage
+ * collection.
  */
 export const INPUT_WEIGHT = 2;
 
@@ -40,8 +41,8 @@ export const INPUT_WEIGHT = 2;
 export const RESERVED_SHARE = 0.1;
 
 /**
- * Maximum size of a request body, in bytes. The largest transaction with all its signatures has 20 kB, so there is room
- * for white space. Parsing JSON of this size takes about a millisecond.
+ * Maximum size of a request body, in bytes. The largest transaction with all its signatures has 20 kB, so the maximum
+ * leaves room for white space. Parsing JSON of this size takes about a millisecond.
  */
 export const BODY_BYTES_MAX = 128 * 1024;
 
@@ -71,38 +72,39 @@ export const PIPELINED_BYTES_MAX = 16 * 1024;
 export const REQUEST_TIMEOUT_MS = 60_000;
 
 /**
- * Time limit for a stranger to read a complete answer, in milliseconds: enough for a megabyte at 140 kbit/s. With the
- * default of `socketTimeoutMs`, the connection of a client that reads nothing is closed earlier, after 20 seconds.
+ * Time, in milliseconds, within which a stranger must read a complete answer. The time is enough for a megabyte at 140
+ * kbit/s. With the default of `socketTimeoutMs`, the connection of a client that reads nothing is closed earlier, after
+ * 20 seconds.
  */
 export const READING_TIMEOUT_MS = 60_000;
 
 /**
  * Maximum time in milliseconds for which a connection stays open after its last answer. The node reads and discards
  * input that still arrives. If the node did not read this input, the operating system would reset the connection,
- * perhaps before the client has read the answer. After `LINGER_BYTES_MAX` bytes, the node stops reading, and the client
- * can use the remaining time to read the answer.
+ * perhaps before the client has read the answer. After `LINGER_BYTES_MAX` bytes, the node stops reading. The client can
+ * use the rest of `LINGER_MS` to read the answer.
  */
 export const LINGER_MS = 5_000;
 export const LINGER_BYTES_MAX = 128 * 1024;
 /**
- * Maximum number of strangers' connections that stay open after their last answer (`LINGER_MS`) at the same time.
- * Beyond this number, the node closes a connection right after the last answer. The number can be small, because few
- * clients send input that the node does not read, such as a large body to a path that takes no body.
+ * Maximum number of strangers' connections that can stay open after their last answer (`LINGER_MS`) at the same time.
+ * If this number is reached, the node closes any further connection directly after its last answer. The number can be
+ * small, because few clients send input that the node does not read, such as a large body to a path that takes no body.
  */
 export const LINGERING_MAX = 64;
 
 /**
- * Maximum number of refusals of one address in a window of `WINDOW_MS`. At the next refusal, the address is shut out
- * for `SHUT_OUT_MS`. The connections of an address that is shut out are closed, and its new connections are refused
- * immediately.
+ * Maximum number of refusals of one address in a window of `WINDOW_MS`. If the node refuses the address once more in
+ * this window, the address is shut out for `SHUT_OUT_MS`. The connections of an address that is shut out are closed,
+ * and its new connections are refused immediately.
  */
 export const REFUSALS_MAX = 100;
 export const WINDOW_MS = 10_000;
 export const SHUT_OUT_MS = 10_000;
 
 /**
- * Maximum number of addresses whose behaviour `AddressRecords` records. To keep to the maximum, `AddressRecords`
- * forgets addresses that it has not seen recently (`LruMap`).
+ * Maximum number of addresses whose behaviour `AddressRecords` records. At this maximum, `AddressRecords` forgets the
+ * addresses that it has not seen recently (`LruMap`).
  */
 export const ADDRESSES_MAX = 20_000;
 

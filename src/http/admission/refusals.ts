@@ -1,6 +1,6 @@
 /**
- * Counts the refused connections and requests by reason, and reports the counts to the metrics and the log. The log
- * gets at most one line with these counts in an interval of `LINE_MS`.
+ * Counts the refused connections and requests by reason, and reports the counts to the metrics and the log. At most one
+ * log line with these counts is written in an interval of `LINE_MS`.
  */
 
 import { messageOf } from '../../primitives/errors.ts';
@@ -86,8 +86,9 @@ export class RefusalCounter {
 
 /**
  * Refusals with these reasons cause a log line, because they can require an action of the operator. The line states the
- * counts of all reasons. The reason `failed` is not in the list, because the method `fail` logs the error of such a
- * refusal. The other reasons, such as unknown paths, malformed requests and slow clients, are normal and cause no line.
+ * counts of all reasons. The reason `failed` is not in the list, because the method `fail` already logs the error of
+ * such a refusal. All other reasons that are not in the list, such as unknown paths, malformed requests and slow
+ * clients, are normal.
  */
 const LINE_REASONS: readonly RefusalReason[] = [
   'access',

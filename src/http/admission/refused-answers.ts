@@ -1,12 +1,12 @@
 /**
- * Answers to refused requests. The node builds each of these answers only once and then sends it for every refusal of
- * its kind, because a refusal must cost less than a normal answer.
+ * Builds the answers to refused requests. The node builds one answer for each kind of refusal, and sends this answer
+ * for every refusal of the kind. A refusal therefore costs less than a normal answer.
  */
 
 import { STATUS_CODES } from 'node:http';
 
 /**
- * Builds a complete answer that tells the client that the connection ends.
+ * Builds a complete answer, which also tells the client that the connection ends after this answer.
  *
  * @param headers further headers of the answer, as alternating names and values
  */

@@ -1,7 +1,8 @@
 /**
  * Divides the bytes of a connection into single requests for the parser of node:http. The parser gets the head of one
- * request and, if the node accepts the body, the body. The gate holds the following bytes until the answer to the
- * request is sent. The gate does not use the socket: `ClientConnection` passes the bytes in and out.
+ * request. If the node accepts the body of this request, the parser also gets the body. The gate holds the following
+ * bytes until the answer to the request is sent. The gate does not use the socket itself: `ClientConnection` gives
+ * bytes to the gate and takes bytes from it.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -21,8 +22,8 @@ interface Exchange {
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 /**
- * Maximum number of chunks of input (one for each read from the socket) that are held separately. Beyond this number,
- * the gate joins the chunks, because each chunk takes memory besides its bytes.
+ * Maximum number of chunks of input (one chunk for each read from the socket) that the gate holds separately. If there
+ * are more chunks, the gate joins them, because each chunk takes memory in addition to its bytes.
  */
 const CHUNKS_MAX = 64;
 
@@ -48,7 +49,10 @@ export class RequestGate {
     return this.#exchange !== undefined && this.#exchange.takesBody && !this.#exchange.request.complete;
   }
 
-  /** True if the parser has not read the end of the present request, for example because the body was not accepted. */
+  /**
+   * True if the parser has not read the end of the present request, for example because the node did not accept the
+   * body.
+   */
   get isIncomplete(): boolean {
     return this.#exchange?.request.complete === false;
   }
@@ -66,9 +70,10 @@ export class RequestGate {
   }
 
   /**
-   * Number of input bytes that count under the limit of `Buffers`: all held bytes. An accepted body counts with its
-   * stated length (`Content-Length`) instead of its held bytes, even before its bytes have arrived. An accepted body
-   * without a stated length counts as `BODY_BYTES_MAX`, in addition to all held bytes.
+   * Number of input bytes that count towards the limit of `Buffers`. In general, all held bytes count. If the node has
+   * accepted a body with a stated length (`Content-Length`), this length counts instead of the held bytes of the body,
+   * even before the body arrives. If the node has accepted a body without a stated length, `BODY_BYTES_MAX` bytes count
+   * in addition to all held bytes.
    */
   get bytes(): number {
     if (this.#exchange?.takesBody !== true) return this.#heldBytes;
@@ -98,10 +103,10 @@ export class RequestGate {
   }
 
   /**
-   * Returns the function that starts the handler of a request with a body, if the whole body has arrived. Until then,
-   * the result is undefined, so an incomplete body causes no work. The method returns the function only once. Later
-   * calls return undefined. Only the parser finds the end of a chunked body. For a chunked body, the function is
-   * therefore returned immediately, and the handler itself reads the body.
+   * Returns the function that starts the handler of a request with a body. If the body has a stated length, the method
+   * returns this function only after the whole body has arrived. An incomplete body therefore causes no work. If the
+   * body is chunked, only the parser finds its end, so the method returns the function immediately, and the handler
+   * itself reads the body. The method returns the function only once. At all other times, the result is undefined.
    */
   takeStart(): (() => void) | undefined {
     if (this.#exchange?.start === undefined) return undefined;
@@ -124,8 +129,8 @@ export class RequestGate {
   }
 
   /**
-   * Returns the bytes that the gate can pass to the parser now, up to the end of one head or one body. Returns
-   * undefined if the gate can pass on no bytes now.
+   * Returns the bytes that the parser can get now, at most up to the end of one head or one body. Returns undefined if
+   * the parser can get no bytes now.
    */
   next(): Buffer | undefined {
     const held = this.#held();
@@ -138,7 +143,7 @@ export class RequestGate {
     return bytes === held.length ? held : held.subarray(0, bytes);
   }
 
-  /** The held bytes in one buffer; undefined if the gate can pass on no bytes now. */
+  /** The held bytes in one buffer; undefined if the parser can get no bytes now. */
   #held(): Buffer | undefined {
     const mustWait = this.#exchange !== undefined && (!this.isBodyMissing || this.#exchange.start !== undefined);
     return mustWait ? undefined : this.#joined();
@@ -152,7 +157,7 @@ export class RequestGate {
   #bytesToPass(held: Buffer): number {
     if (this.#exchange === undefined) return upToHeadEnd(held);
     // A chunked body ends with the same bytes as a head (`HEAD_END`). If these bytes occur inside an HTTP chunk, the
-    // gate passes the body to the parser in more pieces, which does no harm.
+    // gate only passes the body to the parser in more pieces. This does no harm.
     return isChunked(this.#exchange.request) ? upToHeadEnd(held) : Math.min(held.length, this.#exchange.bodyBytesLeft);
   }
 }
@@ -165,7 +170,7 @@ export function bringsBody(request: Pick<GatedRequest, 'headers'>): boolean {
 /**
  * Adds the header `Connection: close` to the answer to a request with a body, unless the body was read before the
  * answer. Without this header, a client could send its next request while the connection ends, and would get no answer
- * to the next request.
+ * to this next request.
  */
 export function closeUnlessBodyIsRead(request: IncomingMessage, response: ServerResponse): void {
   if (!bringsBody(request)) return;
@@ -180,8 +185,8 @@ function isChunked({ headers }: Pick<GatedRequest, 'headers'>): boolean {
 
 /**
  * Number of bytes up to the end of a head. If the end mark of the head (`HEAD_END`) has not arrived completely, the
- * gate holds back the last bytes that can be the start of the mark. The gate therefore also finds a mark that arrives
- * in two chunks, and never passes on bytes of the next request together with a head.
+ * gate holds back the last bytes that can be the start of the mark. The gate therefore also finds an end mark that
+ * arrives in two chunks. It never passes on a head together with bytes of the next request.
  */
 function upToHeadEnd(bytes: Buffer): number {
   const end = bytes.indexOf(HEAD_END);

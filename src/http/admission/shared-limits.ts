@@ -1,10 +1,10 @@
 /**
- * Limits on the requests, connections and streams with old events of HTTP clients. Each limit covers all processes that
- * answer HTTP. The process of the node counts these requests, connections and streams. The processes that answer HTTP
- * ask this counting process whether a limit admits a request or connection. Before a process asks, it applies the
- * limits to its own connections, and refuses the requests of a client that has already reached the rate limit. A flood
- * of requests therefore does not become a flood of messages between the processes. A stranger is a client that is not
- * trusted.
+ * Defines the limits that cover all processes which answer HTTP. These limits apply to requests, to connections, and to
+ * replays (event streams that still send old events to a stranger). The process of the node counts all three. The
+ * processes that answer HTTP ask this counting process whether the limits admit a request, a connection or a replay.
+ * Before a process asks, it applies the limits to its own connections. It also refuses the requests of a client that
+ * has already reached the rate limit, without asking. A flood of requests therefore does not become a flood of messages
+ * between the processes. A stranger is a client that is not trusted.
  */
 
 import type { Allowance } from './allowance.ts';
@@ -16,9 +16,9 @@ export interface SharedLimitsListener {
   /** The connections of all processes together have reached the maximum (true), or are below it again (false). */
   full(isFull: boolean): void;
   /**
-   * Called in one process when the strangers have their maximum number of connections, in all processes together. This
-   * process must then close an idle connection of the address with this key, to make room for a new connection of
-   * another address.
+   * Called when the strangers have their maximum number of connections in all processes together. The counting process
+   * calls this method in one process. The called process must then close an idle connection of the address with this
+   * key, to make room for a new connection of a different address.
    */
   makeRoom(key: string): void;
 }
@@ -43,8 +43,8 @@ export interface SharedLimits {
    */
   arrive(key: string): Promise<SharedRefusalReason | undefined>;
   /**
-   * Counts a connection of a trusted client. The counting process never refuses such a connection, so there is no
-   * answer to wait for.
+   * Counts a connection of a trusted client. The counting process never refuses such a connection, so the caller does
+   * not wait for an answer.
    */
   trustedCame(): void;
   /** Called when a connection of a trusted client was closed. */

@@ -1,6 +1,6 @@
 /**
  * Separates a socket from the parser of node:http, so that other code decides when the parser gets bytes. node:http has
- * no interface for this purpose. Its documentation only describes how to pass a socket to a server: with
+ * no interface for this purpose. The documentation of node:http only describes how to pass a socket to a server: with
  * `emit('connection')`. The server then adds its listeners to the socket, and this file replaces these listeners.
  */
 
@@ -24,7 +24,7 @@ export interface Parser {
 export function interceptParser(socket: Socket, takeOver: (socket: Socket) => void, receiver: Parser): Parser {
   const earlier = new Set(socket.listeners('end'));
   socket.setNoDelay(true);
-  // Without this pause, a listener that is added to the socket would start the reading.
+  // Without this pause, reading from the socket would start as soon as a listener is added to the socket.
   socket.pause();
   takeOver(socket);
   // At this point, the parser has the only listener for received bytes, and node:http reads the handle of the socket
@@ -41,7 +41,7 @@ export function interceptParser(socket: Socket, takeOver: (socket: Socket) => vo
 }
 
 /**
- * Destroys the socket when it ends or fails. While no server of node:http listens to the socket, nothing else handles
+ * Destroys the socket when it ends or fails. While no server of node:http listens to the socket, no other code handles
  * these two events.
  *
  * @returns a function that removes the listeners for end and error

@@ -1,6 +1,6 @@
 /**
- * Shows the chain as it was when one record of the event log had just been written, even if blocks were applied or
- * reverted since then.
+ * Shows the chain as it was at an earlier time: just after one record of the event log had been written. Blocks that
+ * were applied or reverted later have no effect on the result.
  */
 
 import type { ChainLog, ChainRecord } from '../../ports/chain-log.ts';
@@ -32,8 +32,8 @@ export class ChainAsOf {
   }
 
   /**
-   * The block at a height, in the chain as it was when the record had just been written; undefined if the log no longer
-   * contains the block.
+   * Returns the block at a height, in the chain as it was when the record had just been written. Returns undefined if
+   * the log no longer contains the block.
    *
    * @param height at most `tipHeight()`; for a greater height, the result can be a block that was applied later
    */
@@ -50,16 +50,16 @@ export class ChainAsOf {
 }
 
 /**
- * A stream that begins at a requested height first sends the events of blocks that it reads from the chain. Returns the
- * height of the last of these blocks. The later events of the stream come from the records of the log.
+ * Returns the height of the last block whose events a stream reads from the chain. Only a stream that begins at a
+ * requested height reads blocks from the chain. Afterwards, its events come from the records of the log.
  */
 export function lastPastHeight(past: ChainAsOf, finality: Finality): number {
   return finality === 'final' ? past.finalizedHeight() : past.tipHeight();
 }
 
 /**
- * Returns the place at which an event stream must start. From this place, the stream sends all blocks from `height` on,
- * and then the later events of the log.
+ * Returns the place at which an event stream must start, so that it sends all blocks from `height` on, and then the
+ * later events of the log.
  *
  * @returns undefined when the block at `height - 1` does not exist yet, or if `finality` is `final` and this block is
  *   not final yet

@@ -1,8 +1,8 @@
 /**
  * Collects events that are not in the event log, such as changes of peers, and writes the events of 25 ms together to
  * each subscriber. A separate write for each event would double the time that the node spends on the event. When a
- * batch is full, the batcher drops further events until the next write, because a usual connection cannot carry more
- * data.
+ * batch is full, the batcher drops further events until the next write. A usual connection could not carry more data
+ * anyway.
  */
 
 import { eventText, type NodeEvent } from './event.ts';
@@ -10,7 +10,8 @@ import { eventText, type NodeEvent } from './event.ts';
 /** Time from the first event of a batch to the write of the batch, in milliseconds. */
 const BATCH_MS = 25;
 /**
- * Number of characters at which a batch is full. With this number, a subscriber gets at most about 10 MB a second.
+ * Number of characters at which a batch is full. This number limits the events in batches to about 10 MB a second for
+ * each subscriber.
  */
 const BATCH_CHARS_MAX = 256 * 1024;
 

@@ -68,8 +68,8 @@ const TAG_MAX = 999_999;
 
 /**
  * Returns the tag of a record: a number from 1 to `TAG_MAX`, computed from the kind and the block id of the record. The
- * id of a block depends on all earlier blocks. Logs of different chains therefore almost always have different tags at
- * the same record number.
+ * id of a block depends on all earlier blocks. If two logs belong to different chains, the records with the same number
+ * therefore almost always have different tags.
  */
 export function tagOf({ kind, blockId }: ChainRecord): number {
   return 1 + (crc32(`${kind} ${blockId}`) % TAG_MAX);
@@ -77,8 +77,8 @@ export function tagOf({ kind, blockId }: ChainRecord): number {
 
 /**
  * Reads a place from the id of an event: `483920000000012.3` for tag 483920, record 12 and index 3, or
- * `483920000000012:345.6` with height 345 and index 6. An id without a tag, such as `12.3`, is also allowed. Undefined
- * for any other text.
+ * `483920000000012:345.6` with height 345 and index 6. An id without a tag, such as `12.3`, is also allowed. The result
+ * is undefined for any other text.
  */
 export function placeOf(id: string): EventPlace | undefined {
   const [, sequence, height, index] = /^([0-9]{1,15})(?::([0-9]{1,15}))?\.([0-9]{1,9})$/.exec(id) ?? [];
@@ -98,7 +98,7 @@ export function idOf({ sequence, tag = 0, height, index }: EventPlace): string {
   return height === undefined ? `${record}.${index}` : `${record}:${height}.${index}`;
 }
 
-/** @param place undefined for an event that is not in the log; a subscriber cannot request such an event later */
+/** @param place undefined for an event that is not in the log; a subscriber cannot resume at such an event later */
 export function eventText(event: NodeEvent, place: EventPlace | undefined): string {
   const id = place === undefined ? '' : `id: ${idOf(place)}\n`;
   return `${id}event: ${event.name}\ndata: ${JSON.stringify(event.data())}\n\n`;

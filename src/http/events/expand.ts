@@ -4,7 +4,8 @@
  * computed when the first subscriber wants it.
  *
  * The events of a record come in parts, each of at most one block. After a time without finality, one record can make
- * thousands of blocks final. The caller can stop after each part, so it never needs all these blocks at once.
+ * thousands of blocks final. The caller can stop after each part, so the caller never needs all these blocks in memory
+ * at the same time.
  */
 
 import type { ChainRecord } from '../../ports/chain-log.ts';
@@ -24,7 +25,9 @@ import type { NodeEvent } from './event.ts';
  */
 export type Finality = 'any' | 'final';
 
-/** Returns the number of parts of a record (see above); 0 if the record has no events. */
+/**
+ * Returns the number of parts of a record (see the comment at the start of this file); 0 if the record has no events.
+ */
 export function partsOf({ finalizedBefore, finalizedAfter }: ChainRecord, finality: Finality): number {
   return finality === 'final' ? Math.max(0, finalizedAfter - finalizedBefore) : 1;
 }
@@ -61,7 +64,8 @@ export function eventsOfPart(
 /**
  * Makes the events of an applied block.
  *
- * @param finalizedHeight a finalized height of at least 1 adds the event `finalized/change`
+ * @param finalizedHeight finalized height after the block. If it is at least 1, the result also has the event
+ *   `finalized/change`
  */
 export function blockEvents(
   api: NodeApi,
@@ -88,7 +92,7 @@ function appliedEvents(api: NodeApi, block: Block | undefined, dialect: HttpDial
 
 function blockEvent(name: 'blocks/new' | 'blocks/delete', block: Block, dialect: HttpDialect): NodeEvent {
   const { generatorPublicKey } = block;
-  // The event shows the block at the time when the block was the tip, so the block has one confirmation.
+  // The event shows the block as it was when it was the tip, so the block has one confirmation.
   const data = (): unknown => blockView(block, block.height, dialect);
   return { name, data, addresses: [addressOf(generatorPublicKey)], delegates: [generatorPublicKey] };
 }

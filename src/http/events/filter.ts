@@ -16,7 +16,7 @@ export interface EventFilter {
   readonly address: string | undefined;
   readonly delegate: string | undefined;
   readonly finality: Finality;
-  /** Present when the stream ends after the last record of the log, instead of waiting for new records. */
+  /** Present if the stream must end after the last record of the log, and not wait for new records. */
   readonly endsWithLog?: true;
   /** True when the subscriber is allowed to see which delegates forge on this node. */
   readonly maySeeForging: boolean;

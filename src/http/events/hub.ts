@@ -3,8 +3,8 @@
  * the event log. When the subscriber's connection can take more data, the hub reads the next events from the log. The
  * hub disconnects a subscriber that reads no data for `stallMs`. The subscriber can connect again and resume at its
  * place. The time that the hub spends on strangers (clients that are not trusted) counts towards their share of the
- * main thread's time (`FairScheduler`). Sending events that are not in the log also counts towards this share, even if
- * the receiver is a trusted subscriber.
+ * main thread's time (`FairScheduler`). The time for sending events that are not in the log also counts towards this
+ * share, even if the receiver is trusted.
  */
 
 import type { ForgingDelegate, Live, NodeApi, PeerEntry } from '../../ports/node-api.ts';
@@ -56,8 +56,8 @@ export interface EventHub {
    */
   add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): Live<boolean>;
   /**
-   * Returns the place at which a stream must start. From this place, the stream first sends the blocks of the chain
-   * from `height` on, and then the later events of the log.
+   * Returns the place at which a stream must start, so that it first sends the blocks of the chain from `height` on,
+   * and then the later events of the log.
    *
    * @returns undefined when the chain has no block at `height - 1` yet, or if `finality` is `final` and that block is
    *   not final yet
@@ -87,8 +87,9 @@ export interface EventHubOptions {
 }
 
 /**
- * The hub serves the subscribers of one client for about this time in milliseconds, and then serves the subscribers of
- * the next client. The time is short, because other work of the main thread, such as forging, must not wait.
+ * The hub serves the subscribers of one client for about this time, in milliseconds. Then the hub serves the
+ * subscribers of the next client. The time is short, because other work of the main thread, such as forging, must not
+ * wait.
  */
 const SERVING_MS = 5;
 /** Share of `subscribersMax` that the hub reserves for trusted subscribers. */
@@ -102,8 +103,8 @@ interface Subscriber extends FedSubscriber {
   readonly response: EventSink;
   readonly client: EventClient;
   /**
-   * True for a stranger that starts with old events (see `RECORDS_CACHED_MAX`), until the hub has sent the stranger the
-   * last event of the log. While this member is true, the subscriber counts as a replay.
+   * True while the subscriber counts as a replay. This begins when a stranger starts with old events (see
+   * `RECORDS_CACHED_MAX`), and ends when the hub has sent this stranger the last event of the log.
    */
   isReplaying: boolean;
   isFull: boolean;
@@ -246,8 +247,8 @@ class Hub implements EventHub {
   #serveSubscribers(key: string): void {
     const untilMs = performance.now() + SERVING_MS;
     const served = this.#waiting.get(key) ?? new Set();
-    // The loop also visits subscribers that are added to the set during the loop. If `#feed` stopped at a limit for a
-    // subscriber, the loop therefore serves this subscriber again after all other subscribers of the set.
+    // The loop also visits subscribers that are added to the set during the loop. If `#feed` stops at a limit, the
+    // subscriber is added again, so the loop serves this subscriber again after all other subscribers of the set.
     for (const subscriber of served) {
       served.delete(subscriber);
       if (!subscriber.isFull && this.#feed(subscriber, untilMs)) served.add(subscriber);
@@ -298,8 +299,8 @@ class Hub implements EventHub {
   }
 
   /**
-   * Called for the first subscriber. Starts the timers and the listener, which `#rest` stops after the last subscriber
-   * has left.
+   * Called when the first subscriber comes. Starts the timers and the listener. `#rest` stops them after the last
+   * subscriber has left.
    */
   #beginToLook(): void {
     // The first check (`#look`) that succeeds sends no events. It only stores which peers are connected, and for which
@@ -335,10 +336,11 @@ class Hub implements EventHub {
     after: EventPlace | undefined,
     client: EventClient,
   ): Subscriber {
-    // It is possible that this process has not read the newest events from the log yet, and that another process has
-    // already sent these events to the client.
+    // The client possibly has events from another process that this process has not read from the log yet. Then this
+    // process must refresh its view of the log.
     if (after !== undefined && after.sequence > this.#api.log.last()) this.#api.refresh?.();
-    // The place after all events of the last record. A subscriber that does not request a place starts here.
+    // `last` is the place after all events of the last record. A subscriber that does not request a place starts at
+    // this place.
     const last = endOfLog(this.#api);
     const isPlaceOfOtherLog = after !== undefined && isOfOtherLog(this.#api.log, after);
     const place = after ?? last;

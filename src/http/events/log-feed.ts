@@ -18,9 +18,9 @@ import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
  */
 const STEPS_PER_SUBSCRIBER = 20;
 /**
- * Maximum number of parts of records for which the feed caches the events and the text of each event. The feed caches
- * fewer parts if a block of the network can contain more than 25 transactions (`TRANSACTIONS_CACHED_MAX`). Almost every
- * record has one part.
+ * Maximum number of parts of records for which the feed caches the events and their texts. On a network whose blocks
+ * can contain more than 25 transactions, the feed caches fewer parts (`TRANSACTIONS_CACHED_MAX`). Almost every record
+ * has one part.
  *
  * A stranger is a client that is not trusted. A stranger that wants events of the log counts as a replay (`replays.ts`)
  * in three cases:
@@ -78,9 +78,10 @@ export class LogFeed<S extends FedSubscriber> {
   readonly #send: (subscriber: S, text: string) => void;
   readonly #cached: LruMap<string, CachedPart>;
   /**
-   * The events of the blocks that were last read from the chain. A genesis block can have thousands of transactions,
-   * and the events of these transactions fill the buffer of a connection many times. The garbage collection can remove
-   * the events of a block from this cache.
+   * Cache of the events of the blocks that were last read from the chain. The cache is needed for large blocks. For
+   * example, the events of a genesis block with thousands of transactions fill the buffer of a connection many times.
+   * Each time, the feed needs the events of this block again. The garbage collection can remove the events of a block
+   * from this cache.
    */
   readonly #past = new LruMap<string, WeakRef<readonly LazyEvent[]>>(PAST_BLOCKS_CACHED_MAX);
 
@@ -194,7 +195,7 @@ export class LogFeed<S extends FedSubscriber> {
   }
 
   /**
-   * Sends the wanted events after the subscriber's place.
+   * Sends those of the given events that the subscriber wants and that come after the subscriber's place.
    *
    * @param firstIndex index of the first event in `events` (see `EventPlace.index`)
    */

@@ -5,7 +5,7 @@
 import type { PeerEntry } from '../../ports/node-api.ts';
 
 /**
- * Maximum number of changes that one check reports. If there are more changes, later checks report the other changes.
+ * Maximum number of changes that one check reports. If there are more changes, later checks report the rest.
  */
 export const CHANGES_PER_LOOK_MAX = 100;
 
@@ -22,8 +22,7 @@ export class PeerChanges {
   }
 
   /**
-   * @returns at most `CHANGES_PER_LOOK_MAX` changes; later checks return the other changes. The first check returns no
-   *   changes.
+   * @returns at most `CHANGES_PER_LOOK_MAX` changes; later checks return the rest. The first check returns no changes.
    */
   look(entries: readonly PeerEntry[]): readonly PeerEntry[] {
     const now = connectedOf(entries);

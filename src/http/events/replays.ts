@@ -1,5 +1,5 @@
 /**
- * Limits the number of replays at the same time: for each address, and for all addresses together. A replay is an event
+ * Limits how many replays run at the same time: for each address, and for all addresses together. A replay is an event
  * stream that still sends old events (see `RECORDS_CACHED_MAX`) to a stranger (a client that is not trusted).
  */
 
@@ -17,7 +17,7 @@ export class Replays {
   readonly #byKey = new Map<string, number>();
   #count = 0;
 
-  /** @returns false when the limit of the address or of all addresses is reached */
+  /** @returns false when the address has reached its limit, or when all addresses together have reached their limit */
   begin(key: string): boolean {
     const own = this.#byKey.get(key) ?? 0;
     if (own >= REPLAYS_PER_ADDRESS_MAX || this.#count >= REPLAYS_MAX) return false;

@@ -14,7 +14,7 @@ import { blockEvents, eventsOfPart, partsOf } from './expand.ts';
 import { isWanted, mayWant, type EventFilter } from './filter.ts';
 
 export interface StoredEvent {
-  /** Absent for `log/gap`. */
+  /** Id of the event; absent for the event `log/gap`. */
   readonly id?: string;
   readonly event: EventName;
   readonly data: unknown;
@@ -67,9 +67,10 @@ export function* storedEvents(api: NodeApi, query: string): Iterable<StoredEvent
 }
 
 /**
- * Yields the events of one block or of one part of a record that come after `place` and that `filter` selects.
+ * Yields the events of one block, or of one part of a record. Yields only events that come after `place` and that
+ * `filter` selects.
  *
- * @param firstIndex index of the first of these events among the events of the block or the record
+ * @param firstIndex index of the first given event among all events of the block or of the record
  */
 function* wanted(
   events: readonly NodeEvent[],

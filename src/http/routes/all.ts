@@ -30,7 +30,10 @@ export interface RouteOptions {
   readonly devnet?: DevnetControls;
   /** Folder with the files of the dashboard. The node serves the dashboard at `/`. */
   readonly dashboardDirectory?: string;
-  /** The interactive API documentation; if absent, `/docs` always shows a plain page without scripts. */
+  /**
+   * The page of the interactive API documentation. If this member is absent, `/docs` always shows a plain page without
+   * scripts.
+   */
   readonly apiDocsPage?: ApiDocsPage;
 }
 

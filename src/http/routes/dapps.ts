@@ -62,8 +62,9 @@ export function dappsRoute(dialect: HttpDialect): Route {
       const name = filters.text('name');
       const transactionId = filters.id('transactionId');
       const query: DappQuery = { ...pageOf(request), sort: sortOf(request), ...omitUndefined({ transactionId, name }) };
-      // The store returns the applications that match at least one of the filters `name` and `transactionId`. If the
-      // request has a name, the store is therefore asked even if no transaction can have the id in `transactionId`.
+      // An application is in the result if it matches at least one of the filters `name` and `transactionId`. If the
+      // request has a name, the store must therefore be asked even if no transaction can have the id in
+      // `transactionId`.
       const page =
         name === undefined ? pageBy(filters, query, (asked) => api.chain.dapps(asked)) : api.chain.dapps(query);
       return { meta: listMeta(request, page), data: page.items.flatMap(dappView) };

@@ -1,6 +1,6 @@
 /**
  * Declares the routes through which the dashboard controls a devnet. The routes exist only on nodes that a supervisor
- * of a devnet started, and only in the extended dialect. The routes serve only clients on this machine. The routes
+ * of a devnet started, and only in the extended dialect. Only clients on this machine can use the routes. The routes
  * refuse requests from web pages of other sites, except pages from the origin in `http.corsOrigin`.
  */
 

@@ -62,7 +62,8 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
     },
     events: eventShapes(dialect),
     subscriptionOf: (request, lastEventIdHeader) => {
-      // A browser that reconnects repeats the older id of its URL, and sends the id of its newest event in the header.
+      // When a browser reconnects, its URL still contains the older id, and the header contains the id of the newest
+      // event. Therefore a valid id in the header has priority.
       const idInUrl = request.text('lastEventId');
       const headerCounts = idInUrl === undefined || placeOf(lastEventIdHeader ?? '') !== undefined;
       const id = headerCounts ? lastEventIdHeader : idInUrl;

@@ -85,8 +85,8 @@ async function withinSpan(
 }
 
 /**
- * Converts Unix time in milliseconds to seconds since the epoch of the chain. Timestamps of blocks have 32 bits, so a
- * result beyond ±`TIME_MAX_S` is replaced by the nearer of these two limits.
+ * Converts Unix time in milliseconds to seconds since the epoch of the chain. Timestamps of blocks have 32 bits. If the
+ * result is beyond ±`TIME_MAX_S`, the function therefore returns the nearer of these two limits.
  */
 function epochSeconds(api: NodeApi, unixMs: number): number {
   const seconds = Math.floor((unixMs - api.params.epochMs) / 1000);

@@ -10,14 +10,14 @@ import { COUNT, FLAG, objectOf, TEXT } from '../views/shapes.ts';
 
 /**
  * Maximum number of blocks by which a ready node can be behind its peers. The limit is not 0, because a new block can
- * reach the peers before it reaches the node.
+ * reach the peers before it reaches this node.
  */
 const LAG_BLOCKS_MAX = 2;
 
 /**
  * Maximum age of the tip in slots for a forging node. If the tip is older, the readiness check also uses the heights of
- * the peers. The limit is higher than the limit for nodes that do not forge. A forging node without peers is therefore
- * ready if it has forged a block in the last `TIP_AGE_SLOTS_MAX` slots.
+ * the peers. The limit is higher than for nodes that do not forge, because a forging node without peers must be ready
+ * too. Such a node is ready if it has forged a block in the last `TIP_AGE_SLOTS_MAX` slots.
  */
 const TIP_AGE_SLOTS_MAX = 30;
 /**
@@ -66,7 +66,7 @@ export const READINESS_ROUTE: Route = {
 async function notReadyReason(api: NodeApi, status: NodeStatus): Promise<string | undefined> {
   const { syncing, height, networkHeight, secondsSinceEpoch, isAlone } = status;
   if (syncing) return `The node synchronises with its peers: height ${height} of ${networkHeight}.`;
-  // If a node needs no peers and does not forge, it only serves its existing chain. The age of the tip of such a node
+  // If a node needs no peers and does not forge, it only serves its existing chain. For such a node, the age of the tip
   // does not matter.
   const isForging = (await api.forgingDelegates()).some(({ forging }) => forging);
   if (isAlone === true && !isForging) return undefined;
@@ -78,9 +78,9 @@ async function notReadyReason(api: NodeApi, status: NodeStatus): Promise<string 
   if (isOld) {
     const connected = (await api.peers()).filter(({ state }) => state === 'connected');
     if (connected.length === 0) return `The node has no peers, and its last block is ${durationText(ageS)} old.`;
-    // The tip is also old if the whole network has stopped making blocks. In this case, the peers are at the height of
-    // the node, and the node is ready. It is possible that a peer that has just connected has not announced its height
-    // yet. The check therefore ignores peers without a height.
+    // The tip is old here, which can have two reasons: the node is behind, or the whole network has stopped making
+    // blocks. In the second case, the peers are at the height of the node, and the node is ready. The check ignores
+    // peers without a height, because a peer that has just connected has possibly not announced its height yet.
     const heights = connected.flatMap(({ info }) => (info.height === undefined ? [] : [info.height]));
     if (heights.length === 0) {
       return `No connected peer has sent its height yet, and the last block is ${durationText(ageS)} old.`;

@@ -1,5 +1,5 @@
 /**
- * Declares the route for the path `/api` itself. The answer of this route lists the other paths that clients can read
+ * Declares the route for the path `/api` itself. The answer of this route lists all other paths that clients can read
  * with GET and that have no path parameter.
  */
 

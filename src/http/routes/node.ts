@@ -195,8 +195,7 @@ const DIGEST_ROUTE: Route = {
   handle: (api, request) => {
     const wanted = request.number('height');
     const tipHeight = api.chain.tip()?.height;
-    // The function compares the requested height with the tip before it computes the digest, because computing the
-    // digest takes time.
+    // Computing the digest takes time, so the requested height is compared with the height of the tip first.
     if (wanted !== undefined && wanted !== tipHeight) throw notAtTip(wanted, tipHeight);
     const { height, blockId, digest } = api.stateDigest();
     return { meta: {}, data: { height, blockId, digest } };

@@ -81,8 +81,9 @@ function filterOf(request: CheckedRequest, dialect: HttpDialect): (entry: PeerEn
 }
 
 /**
- * Compares peers by the field `sort.field` of their peer info, in the direction of `sort`. A peer without a value of
- * this field counts as larger than every peer with a value. Among peers with equal values, connected peers come first.
+ * Compares peers by the field `sort.field` of their peer info, in the direction of `sort`. If a peer has no value of
+ * this field, the peer counts as larger than every peer with a value. Among peers with equal values, connected peers
+ * come first.
  */
 function comparison(sort: Sort<'height' | 'version'>): (a: PeerEntry, b: PeerEntry) => number {
   const sign = sort.direction === 'asc' ? 1 : -1;

@@ -33,9 +33,9 @@ const RECIPIENT_KEY = keyParameter(
 type SortField = (typeof SORT_FIELDS)[number];
 
 /**
- * Returns the routes of the pool. The first route shows which members of a multisignature group have signed a
- * transaction. The second route lists the transactions of the queue that the path of the request names. The path of the
- * third route names no queue. This route lists the transactions of the queue `verified`.
+ * Returns the routes of the pool. There are three routes. The first route shows which members of a multisignature group
+ * have signed a transaction. The second route lists the transactions of the queue that the path of the request names.
+ * The third route, whose path names no queue, lists the transactions of the queue `verified`.
  */
 export function poolRoutes(dialect: HttpDialect): readonly Route[] {
   const state: Parameter = {
@@ -148,8 +148,9 @@ function filterOf(request: CheckedRequest, { generation }: HttpDialect): (entry:
   const type = request.number('type');
   const recipientKey = request.text('recipientPublicKey');
   const recipientId = recipientKey === undefined ? request.text('recipientId') : addressOf(recipientKey.toLowerCase());
-  // In generation 3, the reference searches the asset of every transaction for the address of the recipient. Therefore
-  // a transaction that is not a transfer also matches if its asset contains this address.
+  // In generation 3, the reference looks for the address of the recipient in the asset of every transaction, not only
+  // of transfers. As in the reference, a transaction that is not a transfer therefore matches if its asset contains
+  // this address.
   const isTo = (transaction: Transaction, address: string): boolean =>
     generation === 3 ? namesRecipient(transaction, address) : recipientOf(transaction) === address;
   return ({ transaction }) =>

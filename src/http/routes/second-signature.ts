@@ -1,11 +1,11 @@
 /**
  * Declares two routes that the oldest Lisk clients use for second signatures: one shows the fee, and one registers a
  * second signature for the account whose passphrase the request contains. The answer to a registration has status 200
- * even if the handler refuses the registration, or if the node cannot store the transaction. The member `success` of
- * this answer is true only if the node accepted the registration. After any other failure of the node, the answer has
- * another status. The answer also has another status if the node refuses the request before the handler runs, for
- * example because of an access rule, the rate limit or a malformed body. The node never logs or stores the request,
- * because the request contains passphrases.
+ * in three cases: the node accepted the registration, the handler refused the registration, or the node could not store
+ * the transaction. The member `success` of this answer is true only in the first case. After any other failure of the
+ * node, the answer has a different status. The answer also has a different status if the node refuses the request
+ * before the handler runs, for example because of an access rule, the rate limit or a malformed body. The node never
+ * logs or stores the request, because the request contains passphrases.
  */
 
 import { addressOf, keyPairOfPassphrase } from '../../crypto/keys.ts';
@@ -43,8 +43,8 @@ const FEE_ROUTE: Route = {
 const SECRET: Schema = { type: 'string', minLength: 1, maxLength: 100 };
 
 /**
- * The route sends only the first error. `schemaErrorsOf` reports missing members in the reverse order of `required`, so
- * a missing `secondSecret` is reported before a missing `secret`.
+ * Shape of the body. The route sends only the first error, and `schemaErrorsOf` reports missing members in the reverse
+ * order of `required`. If both secrets are missing, the route therefore reports the missing `secondSecret`.
  */
 const BODY: Schema = {
   type: 'object',
@@ -87,7 +87,7 @@ function registrationRoute(dialect: HttpDialect): Route {
 
 type Accepted = Extract<SubmitResult, { accepted: true }>;
 
-/** @returns the accepted transaction; if there is an error, the message of the first error */
+/** @returns the accepted transaction, or the message of the first error if there is an error */
 async function register(api: NodeApi, raw: unknown, client: string | undefined): Promise<Accepted | string> {
   if (raw === undefined) return typeMismatch('object', 'undefined');
   const body = normalised(raw);

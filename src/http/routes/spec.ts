@@ -55,8 +55,8 @@ export function specRoutes(routes: readonly Route[], dialect: HttpDialect, page?
 const PLAIN_HEADERS = { 'Content-Security-Policy': DOCS_PAGE_POLICY };
 
 /**
- * Returns the version of Bloomery. If `identity.build` contains no version, the function returns `identity.version`:
- * the version of lisk-sdk with which the node is compatible.
+ * Returns the version of Bloomery from `identity.build`. If `identity.build` contains no version, the function returns
+ * `identity.version` instead, which is the version of lisk-sdk with which the node is compatible.
  */
 function versionOf({ identity }: NodeApi): string {
   return softwareVersionOf(identity.build) ?? identity.version;

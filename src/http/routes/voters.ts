@@ -34,9 +34,9 @@ const IDENTITY: readonly Parameter[] = [
 ];
 
 /**
- * Returns the public key to show for an account that never sent a transaction. The extended dialect sends null, as real
- * nodes do on the routes of this file. The published API specification of real nodes allows only text. The strict
- * dialect therefore sends an empty text, as all other routes do in both dialects.
+ * Returns the value that the routes of this file show as the public key of an account that never sent a transaction.
+ * The extended dialect shows null, as real nodes do on these routes. But the published API specification of real nodes
+ * allows only text, so the strict dialect shows an empty text. All other routes show an empty text in both dialects.
  */
 function noKey(dialect: HttpDialect): '' | null {
   return dialect.strict ? '' : null;
@@ -137,8 +137,8 @@ function votesRoute(dialect: HttpDialect): Route {
  * Finds the account that matches the parameters `address`, `publicKey`, `secondPublicKey` and `username` of the
  * request.
  *
- * @throws Problem 400 if each of these parameters is absent or empty; 404 if no account matches, or if one parameter is
- *   empty and another one has a value
+ * @throws Problem 400 if each of the four parameters is absent or empty; 404 if no account matches, or if one parameter
+ *   is empty while another one has a value
  */
 function accountOf(api: NodeApi, request: CheckedRequest): Account {
   const identity: AccountIdentity = omitUndefined({

@@ -1,5 +1,5 @@
 /**
- * Makes the JSON form of a transaction's asset for the generation of the dialect, and checks whether an asset names an
+ * Makes the JSON form of a transaction's asset for the generation of the dialect. Also checks whether an asset names an
  * address as the recipient.
  */
 
@@ -13,8 +13,8 @@ type Asset = Readonly<Record<string, unknown>>;
 
 /**
  * True if the recipient in the asset of the transaction is `address`. If the transaction keeps the original JSON of its
- * asset (`written.asset`), the recipient is the member `recipientId` of this JSON. This member counts even if the rules
- * ignore it for the type of the transaction.
+ * asset (`written.asset`), the recipient is the member `recipientId` of this JSON. This member counts even if the
+ * protocol rules ignore `recipientId` for the type of the transaction.
  */
 export function namesRecipient(transaction: Transaction, address: string): boolean {
   const asset = transaction.written?.asset;
@@ -27,8 +27,8 @@ export function namesRecipient(transaction: Transaction, address: string): boole
  * public key and address, which were not part of the signed asset. For a dialect of generation 2, the members of most
  * assets are in a nested object, for example in the object `multisignature`. For a dialect of generation 3, only the
  * assets of the application types (`dapp`, `inTransfer`, `outTransfer`) are nested in this way. If the transaction
- * keeps the original JSON of its asset (`written.asset`), the function does not change the nesting of this JSON, except
- * for a delegate registration.
+ * keeps the original JSON of its asset (`written.asset`), the function does not change the nesting of this JSON. A
+ * delegate registration is the only exception: for it, the function changes the nesting of the original JSON, too.
  */
 export function confirmedAsset(transaction: Transaction, dialect: HttpDialect): Asset {
   const { payload, written } = transaction;

@@ -10,7 +10,7 @@ import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
 /**
- * @param tipHeight height of the tip; the tip has one confirmation
+ * @param tipHeight height of the tip, from which the number of confirmations is computed; the tip has one confirmation
  */
 export function blockView(
   header: BlockHeader,

@@ -2,7 +2,10 @@
 
 import type { TransactionEntry } from '../../ports/queries.ts';
 
-/** Returns a list with the application that the transaction registers; an empty list if it registers none. */
+/**
+ * Returns a list with the application that the transaction registers. If the transaction registers no application, the
+ * list is empty.
+ */
 export function dappView({ transaction }: TransactionEntry): readonly Readonly<Record<string, unknown>>[] {
   const { payload } = transaction;
   if (payload.kind !== 'dapp') return [];

@@ -15,7 +15,7 @@ import * as shape from './shapes.ts';
 
 /**
  * The status contains the offset between this node's clock and its peers' clocks only if the offset is at least this
- * number of milliseconds. Smaller offsets are within the error of the estimate, because blocks take time to arrive.
+ * number of milliseconds. A smaller offset can come from the error of the estimate, because blocks take time to arrive.
  */
 const CLOCK_OFFSET_SHOWN_MS = 2_000;
 
@@ -115,8 +115,8 @@ export function constantsView(api: NodeApi, dialect: HttpDialect): View {
   const networkId = params.networkIdentifier;
   const [own, other] =
     dialect.generation === 2 ? [{ nethash, nonce }, { networkId }] : [{ networkId }, { nethash, nonce }];
-  // Real nodes do not send `activeDelegates`. This node sends the member only if the number of delegates in a round is
-  // not the same as in Lisk.
+  // Real nodes do not send `activeDelegates`. This node sends the member `activeDelegates` only if a round does not
+  // have the same number of delegates as in Lisk.
   const { activeDelegates } = params;
   const round = activeDelegates === ACTIVE_DELEGATES ? {} : { activeDelegates };
   const members = {

@@ -28,8 +28,8 @@ export function peerView(entry: PeerEntry, dialect: HttpDialect, network: Networ
   const { broadhash, nonce } = info;
   if (dialect.generation === 2) {
     const own = omitUndefined({ ...common, state: STATE_NUMBERS[entry.state], broadhash, nonce });
-    // A peer of generation 2 can send the nethash instead of the network identifier. If the peer sends the nethash of
-    // this network, the node also knows the network identifier of the peer.
+    // A peer of generation 2 can send the nethash instead of the network identifier. If this nethash is the nethash of
+    // this network, the peer's network identifier is the one of this network.
     const networkId = info.networkId ?? (info.nethash === network.nethash ? network.networkIdentifier : undefined);
     return extendedMembers(dialect, own, omitUndefined({ networkId }));
   }
@@ -42,7 +42,7 @@ export type Network = Pick<ChainParams, 'nethash' | 'networkIdentifier'>;
 
 /**
  * Numbers with which the HTTP API of generation 2 shows the states of peers. Generation 2 also defines the number 0,
- * but no peer ever has the state of this number.
+ * but no peer of this node ever has the state with this number.
  */
 export const STATE_NUMBERS: Readonly<Record<PeerEntry['state'], number>> = { connected: 2, disconnected: 1 };
 

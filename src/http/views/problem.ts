@@ -5,10 +5,12 @@ import { FLAG, INTEGER, listOf, objectOf, TEXT } from './shapes.ts';
 
 export const SIMPLE: Schema = objectOf({ message: TEXT });
 
-/** Body of a 503 answer. The member `reason`, if present, is a code that programs can evaluate. */
+/** Body of a 503 answer. If the member `reason` is present, it is a code that programs can evaluate. */
 export const UNAVAILABLE: Schema = objectOf({ message: TEXT, reason: TEXT }, ['reason']);
 
-/** Body of the answer if an access rule refuses the request. The member `errors`, if present, contains the reason. */
+/**
+ * Body of the answer if an access rule refuses the request. If the member `errors` is present, it contains the reason.
+ */
 export const REFUSED: Schema = objectOf({ message: TEXT, errors: listOf(TEXT) }, ['errors']);
 
 /** Body of the answer if the node could not read the body of the request. */

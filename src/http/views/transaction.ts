@@ -128,9 +128,9 @@ const COMMON: Readonly<Record<string, Schema>> = {
 };
 
 /**
- * Three members that generation 2 sends beside the asset. In generation 3, the amount and the address of the recipient
- * are members of the asset. The strict dialect of generation 3 sends none of the three members beside the asset, and
- * the extended dialect sends all three.
+ * Three members that generation 2 sends outside the asset. In generation 3, the amount and the address of the recipient
+ * are members of the asset instead. In generation 3, the strict dialect therefore sends none of the three members
+ * outside the asset. The extended dialect of generation 3 sends all three in addition.
  */
 const MOVED: Readonly<Record<string, Schema>> = {
   recipientPublicKey: shape.PUBLIC_KEY,
@@ -168,8 +168,8 @@ export function receivedShape(): Schema {
 }
 
 /**
- * Returns amount and recipient of a transaction. The amount is `0` if the transaction moves no amount besides its fee.
- * If the transaction names no recipient, `recipientId` is an empty string.
+ * Returns the amount and the recipient of a transaction. If the transaction moves no amount in addition to its fee, the
+ * amount is `0`. If the transaction names no recipient, `recipientId` is an empty string.
  */
 function movedBy(transaction: Transaction): { readonly amount: string; readonly recipientId: string } {
   return { amount: amountOf(transaction).toString(), recipientId: recipientOf(transaction) ?? '' };
