@@ -16,7 +16,7 @@ import type { Route } from './route.ts';
 /** Maximum number of addresses in the cache of one list (see `listOf`). Each address takes about 100 bytes. */
 const ADDRESSES_KNOWN_MAX = 2_000;
 
-/** A list of addresses and networks. */
+/** A list of IP addresses and networks. */
 export interface AddressList {
   /**
    * True if the list includes the address. False if the address is `undefined`. An undefined address means that the
@@ -150,7 +150,7 @@ export function guardRoutes(options: HttpOptions): RouteGuard {
   };
 }
 
-/** Headers that proxies add. */
+/** Headers that proxies add to the requests that they forward. */
 const PROXY_HEADERS = [
   'x-forwarded-for',
   'x-forwarded-host',
@@ -215,11 +215,11 @@ function isOfForeignPage({ headers }: Request, allowed: string | boolean): boole
  * node. Such a name can be a sign of DNS rebinding. In this attack, the browser first loads a page from the attacker's
  * host name. Then the attacker changes the DNS record of this name to the node's address. The browser then regards the
  * node as the site of the page. A proxy on this machine can also send a request with such a name. If the `Host` header
- * contains an IP address, the request cannot come from DNS rebinding, but it can come from a proxy on this machine. If
- * a client on this machine connects from a loopback address, the `Host` header of its request usually also contains a
- * loopback address. The function is therefore also true if a request comes from a loopback address and its `Host`
- * header contains an IP address that is not a loopback address. If the node trusts proxies, the function is false for
- * such a request, because a trusted proxy can send it.
+ * contains an IP address, the request cannot come from DNS rebinding. But such a request can come from a proxy on this
+ * machine. If a client on this machine connects from a loopback address, the `Host` header of its request usually also
+ * contains a loopback address. The function is therefore also true if a request comes from a loopback address and its
+ * `Host` header contains an IP address that is not a loopback address. If the node trusts proxies, the function is
+ * false for such a request, because a trusted proxy can send it.
  */
 function isUnderForeignName(
   { headers, socket }: Request,
@@ -272,8 +272,8 @@ function isWhollyFrom(list: AddressList, request: Request): boolean {
 }
 
 /**
- * Returns an address list that caches the results of its lookups. A lookup in a `BlockList` takes a few microseconds,
- * and most lookups are for the same few addresses.
+ * Returns an address list that caches the results of lookups. The cache saves time, because a lookup in a `BlockList`
+ * takes a few microseconds, and most lookups are for the same few addresses.
  */
 function listOf(list: BlockList): AddressList {
   const known = new LruMap<string, boolean>(ADDRESSES_KNOWN_MAX);

@@ -73,7 +73,10 @@ export class ConnectionCounters {
     if ((this.#byKey.get(key)?.byHolder.get(holder) ?? 0) > 0) this.#change(holder, key, -1);
   }
 
-  /** Changes the number of connections of trusted clients. */
+  /**
+   * Changes the counted number of connections that trusted clients have to the process `holder`. `change` can be
+   * negative.
+   */
   trusted(holder: number, change: number): void {
     this.#trusted.set(holder, Math.max(0, (this.#trusted.get(holder) ?? 0) + change));
   }

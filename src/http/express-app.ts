@@ -5,7 +5,7 @@
  * 1. method from the header `X-HTTP-Method-Override`
  * 2. security headers
  * 3. files of the dashboard and of the API documentation
- * 4. search for a route of the path
+ * 4. search for the routes of the path
  * 5. check of the method
  * 6. headers and delay of the rate limit
  * 7. CORS
@@ -63,7 +63,7 @@ import { allRoutes } from './routes/all.ts';
  */
 const FORM_PATH = '/signatures';
 
-/** Parts of the HTTP server that its Express application uses. */
+/** Parts of the HTTP server that the Express application uses. */
 export interface AppParts {
   readonly dialect: HttpDialect;
   readonly hub: EventHub;
@@ -251,7 +251,7 @@ async function openStream(
   request.socket.setTimeout(0);
   response.flushHeaders();
   // If a client ends its side of the connection, the client has left. A stream that waits for new events therefore ends
-  // at this moment.
+  // when the client does so.
   if (filter.endsWithLog === true) return;
   const close = (): void => void response.destroy();
   if (request.socket.readableEnded) close();

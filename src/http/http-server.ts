@@ -62,7 +62,7 @@ export interface HttpServer {
   drain(): Promise<void>;
   /** Refuses new connections, gives running answers half a second to finish, and then closes all connections. */
   close(): Promise<void>;
-  /** Number of requests whose head the server has read, including refused requests. */
+  /** Number of requests whose head the server has read since its creation, including refused requests. */
   requestCount(): number;
 }
 

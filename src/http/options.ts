@@ -11,7 +11,7 @@ export interface HttpOptions {
   readonly enabled: boolean;
   /** Port to listen on; with 0, the system chooses a free port. */
   readonly port: number;
-  /** Address to bind, IPv4 or IPv6. */
+  /** IPv4 or IPv6 address on which the interface listens. */
   readonly address: string;
   /** Options of a second listener, for TLS, at the same address; absent if the node does not serve TLS. */
   readonly tls?: TlsOptions;
@@ -40,7 +40,7 @@ export interface HttpOptions {
    * true if the node serves this request. `whiteList` contains the addresses that are allowed to send this request.
    */
   readonly legacySignatures: { readonly enabled: boolean; readonly whiteList: readonly string[] };
-  /** If true, every method except GET, HEAD and OPTIONS is refused. */
+  /** If true, the node refuses every method except GET, HEAD and OPTIONS. */
   readonly readOnly: boolean;
   readonly limits: HttpLimits;
   readonly cors: { readonly origin: string | boolean; readonly methods: readonly string[] };
@@ -50,8 +50,8 @@ export interface HttpOptions {
    */
   readonly strictDialect: boolean;
   /**
-   * If true, the response cache stores answers that depend only on the chain. The node uses these answers until the
-   * chain changes.
+   * If true, the response cache stores answers that depend only on the request and the chain. The node uses a stored
+   * answer until the chain changes.
    */
   readonly cacheResponses: boolean;
   readonly events: EventOptions;
@@ -72,7 +72,10 @@ export interface HttpOptions {
    * parts of the node can use the same object. Default: an object that only the HTTP interface uses.
    */
   readonly workShare?: WorkShare;
-  /** Listening sockets that another process has opened; absent if this process opens its own sockets. */
+  /**
+   * Listening sockets that a different process has opened for this process; absent if this process opens its own
+   * sockets.
+   */
   readonly listenOn?: Partial<ListeningSockets>;
   /**
    * Called before each request is answered. A reading process (which answers HTTP for the node) uses this function: if
@@ -128,8 +131,8 @@ export interface HttpLimits {
   readonly strangerMax: number;
   /**
    * Maximum number of requests in a window for all strangers together; 0 for no limit. A stranger is a client that is
-   * not on this machine and not in `access.whiteList`. A client is also a stranger if its address is in this list only
-   * as a part of a network wider than /8 (IPv4) or /32 (IPv6).
+   * not on this machine and not in `access.whiteList`. Networks in this list that are wider than /8 (IPv4) or /32
+   * (IPv6) do not count.
    */
   readonly strangersTotalMax: number;
   /** Number of requests of each client address that the node answers without delay in a window; 0 for no delays. */

@@ -46,8 +46,8 @@ export interface RequestChecks {
 }
 
 /**
- * Meaning of the header `Expect`: `continue` if the client waits for the status 100 (Continue) before it sends the
- * body, `unknown` for any other value of the header.
+ * Meaning of the header `Expect`. `continue`: the client waits for the status 100 (Continue) before it sends the body.
+ * `unknown`: the header has any other value.
  */
 export type Expectation = 'continue' | 'unknown';
 
@@ -130,9 +130,9 @@ const WITH_BODY = { takesBody: true };
 const WITHOUT_BODY = { takesBody: false };
 
 /**
- * Returns the method of a request. A client that can only send GET and POST can send a POST with another method in the
- * header `X-HTTP-Method-Override`. If the header contains several methods, the first one counts. The function ignores a
- * method that node:http does not know.
+ * Returns the method of a request. If a client can only send GET and POST, it can send a POST request that names a
+ * different method in the header `X-HTTP-Method-Override`. If the header contains several methods, the first one
+ * counts. The function ignores a method that node:http does not know.
  */
 export function methodOf({ method = '', headers }: IncomingMessage): string {
   const override = headers['x-http-method-override'];

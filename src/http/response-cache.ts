@@ -42,7 +42,7 @@ const TARGET_CHARACTERS_MAX = 500;
  */
 const COMPRESSED_FROM_BYTES = 1024;
 
-/** @param isOn false for a cache that stores nothing */
+/** @param isOn if false, the cache stores nothing */
 export function createResponseCache(api: NodeApi, isOn: boolean): ResponseCache {
   /** Entries in the order of their last use, the least recently used entry first. */
   const answers = new Map<string, Entry>();

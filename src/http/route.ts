@@ -148,7 +148,7 @@ export interface Reply {
 export interface RawRequest {
   readonly query: Query;
   readonly path: Readonly<Record<string, string>>;
-  /** Undefined when there is no body. */
+  /** The parsed body; undefined when the request has no body. */
   readonly body: unknown;
   /** Content type without its parameters, in lower case; undefined when the client sent no content type. */
   readonly contentType: string | undefined;
@@ -210,9 +210,10 @@ export class CheckedRequest {
 }
 
 /**
- * Checks a request against a route: content type, then parameters in declared order, then the body. If the request has
- * no other error, and the route does not ignore undeclared query parameters, the function refuses these parameters. If
- * the handler checks the body itself (`judgedByHandler`), this function checks no part of the request.
+ * Checks a request against a route. The function checks first the content type, then the parameters in declared order,
+ * and last the body. If the request has no other error, and the route does not ignore undeclared query parameters, the
+ * function refuses these parameters. If the handler checks the body itself (`judgedByHandler`), this function checks no
+ * part of the request.
  *
  * @throws Problem 400 with all errors that the function found
  */

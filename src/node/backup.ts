@@ -1,6 +1,6 @@
 /**
  * Makes backups of a chain, and makes and restores snapshots. A backup is for the operator of the node. A snapshot is
- * also for operators of other nodes, because they can verify the snapshot.
+ * for operators of other nodes, too, because these operators can verify the snapshot.
  */
 
 import { once } from 'node:events';

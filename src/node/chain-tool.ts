@@ -34,7 +34,7 @@ export { chainDirectory };
  */
 const SIGNATURE_ANSWERS_MAX = 50_000;
 
-/** Says which network a chain belongs to, and in which folder of this machine it is stored. */
+/** Names the network to which a chain belongs, and the folder of this machine in which the chain is stored. */
 export interface ChainLocation {
   readonly network: Pick<Network, 'name' | 'params' | 'genesisJson'>;
   /** Folder of a node for this network; the chain is in its subfolder `chain`. */

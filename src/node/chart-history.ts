@@ -17,7 +17,7 @@ const SPANS: Readonly<Record<HistorySpan, { readonly intervalMs: number; readonl
 
 /** The members of an applied block that the history uses. */
 export interface HistoryBlock {
-  /** Seconds since the epoch of the network. */
+  /** Timestamp of the block, in seconds since the epoch of the network. */
   readonly timestamp: number;
   readonly transactions: { readonly length: number };
 }

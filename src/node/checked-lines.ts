@@ -16,7 +16,7 @@ export function checkedLine(content: object): Buffer {
 /**
  * Returns the parsed JSON of a line; undefined when the line is damaged.
  *
- * @param line line without its newline
+ * @param line text of the line, without the newline at its end
  */
 export function contentOf(line: string): unknown {
   const json = line.slice(CHECKSUM_DIGITS + 1);

@@ -21,9 +21,9 @@ const LOOK_INTERVAL_MS = 200;
 /**
  * Copies the store of a folder into the folder `target`, and reports the progress every `LOOK_INTERVAL_MS`.
  *
- * @throws ProtocolError in the same cases as `copyStore`. In one case, the function throws the error of the system
- *   instead: if the file system of the target is read-only. The error of `copyStore` would then suggest that the disk
- *   is full
+ * @throws ProtocolError in the same cases as `copyStore`. If the file system of the target is read-only, the function
+ *   throws the error of the system instead, because the error of `copyStore` would wrongly suggest that the disk is
+ *   full
  */
 export async function copyWithProgress(
   directory: string,

@@ -43,8 +43,8 @@ export function foreignGenesis(
 }
 
 /**
- * Returns the last part of the message for a file of another network. This part names the network of the file, the
- * network of the import, and the remedy.
+ * Returns the last part of the error message for a file that belongs to a different network than the import. This part
+ * names the network of the file, the network of the import, and the remedy.
  */
 export function foreignText(genesis: UnverifiedGenesis, { own, nameOf }: NetworkNames): string {
   const name = nameOf(genesis);

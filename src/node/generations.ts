@@ -30,9 +30,10 @@ const GENERATIONS: Readonly<Record<Generation, GenerationParts>> = {
       isTipAsked: false,
       rivalsAtOurHeight: true,
       blocksPerAnswerMax: 33,
-      // This limit counts the bytes of the blocks as JSON. A frame of generation 2 is longer than this JSON: the frame
-      // has a row for each transaction, and each row also contains all members of the block (id, height and so on). The
-      // limit is therefore only about a third of `FRAME_BYTES_MAX`, the maximum size of a frame.
+      // This limit counts the bytes of the blocks as JSON. A frame of generation 2 is longer than this JSON. The frame
+      // has a row for each transaction, and each row contains all members of the block (id, height and so on) in
+      // addition to the transaction. The limit is therefore only about a third of `FRAME_BYTES_MAX`, the maximum size
+      // of a frame.
       blocksAnswerBytesMax: 1_000_000,
       sharedPerAnswerMax: 100,
     },

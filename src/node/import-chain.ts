@@ -19,8 +19,8 @@ import { backfill, backfillWhenLagging, type IndexBackfill } from './index-backf
  * Maximum number of blocks in one commit. This maximum is larger than in a running node, because no other work waits
  * during an import. Larger commits write less. If several blocks of one commit change the same account or database
  * page, the commit writes it only once. A commit writes no undo records for blocks that are already final at the end of
- * the commit. If the commits of an import are larger, more of its blocks are already final at the end of their commit,
- * so the import writes fewer undo records in total.
+ * the commit. With larger commits, more of the imported blocks are already final at the end of their commit. Larger
+ * commits therefore reduce the total number of undo records that the import writes.
  */
 export const BLOCKS_PER_COMMIT = 510;
 /**
@@ -67,10 +67,10 @@ export interface ImportOptions {
 interface ReadJob {
   readonly numbers: readonly number[];
   /**
-   * One item for each line: the block of the line. If the line contains no valid block, or if the text of the line
-   * differs from the block that was read from the line, the item is the line itself (see `#look`). For a line with
-   * block 1, the item is always the line: the import does not validate block 1, but compares it with the genesis block
-   * of the network.
+   * One item for each line. Usually, the item is the block of the line. In three cases, the item is the line itself
+   * (see `#look`): the line contains no valid block, the text of the line differs from the block that was read from the
+   * line, or the block has height 1. The import does not validate block 1, but compares it with the genesis block of
+   * the network.
    */
   readonly blocks: Promise<Iterable<Block | Buffer>>;
 }

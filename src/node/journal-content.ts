@@ -1,6 +1,6 @@
 /**
- * Reads the lines of a signing journal (`journal-file.ts`). If the last line is damaged, removes it. If any other line
- * is damaged, throws an error.
+ * Reads the lines of a signing journal (`journal-file.ts`). If the last line is damaged, removes the last line. If any
+ * other line is damaged, throws an error.
  */
 
 import { closeSync, fsyncSync, ftruncateSync, lstatSync, openSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { entryOf, isFileIdentity, learn, type FileIdentity, type Known } from '.
  * journal (`SPARE_LINES_MAX`).
  */
 const BYTES_MAX = 64 * 1024 * 1024;
-/** Access rights of a new journal: only the system user that runs the node may read and write it. */
+/** Access rights of a new journal: only the system user that runs the node is allowed to read and write the file. */
 export const JOURNAL_MODE = 0o600;
 
 /** Content of the lines of a journal. */

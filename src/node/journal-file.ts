@@ -3,12 +3,12 @@
  * `record` returns, so after a restart the node knows the newest header that each delegate signed. There are three
  * kinds of lines for a delegate. The first kind holds a signed header. The second kind holds a time: before this time,
  * the delegate has possibly signed headers that are not in the journal. The third kind records that the delegate moved
- * to another node. A line of the third kind is valid until the journal gets a newer line of two sorts: a line with a
- * signed header of the delegate, or a line that says that the delegate has returned. A line with a header or a move
- * that came from a watermark has the mark `isOutside`. A fourth kind of line holds the identity of the journal file
- * (`file-identity.ts`). The identity is the inode number and the birth time of the file. A copy of the file contains
- * the same line, but the copy itself has a different inode number or birth time. The node therefore recognises the
- * copy. If a backup is written into the existing journal file, the identity of the file does not change. The
+ * to another node. A line of the third kind is valid until a newer line of the journal ends the move. Either this newer
+ * line contains a signed header of the delegate, or it says that the delegate has returned. A line with a header or a
+ * move that came from a watermark has the mark `isOutside`. A fourth kind of line holds the identity of the journal
+ * file (`file-identity.ts`). The identity is the inode number and the birth time of the file. A copy of the file
+ * contains the same line, but the copy itself has a different inode number or birth time. The node therefore recognises
+ * the copy. If a backup is written into the existing journal file, the identity of the file does not change. The
  * fingerprint (`journal-fingerprint.ts`) reveals such a backup.
  */
 
@@ -60,8 +60,8 @@ export interface JournalFile extends FolderJournal {
   /**
    * Adds the values of an imported record about delegates, and ends earlier moves of these delegates. All lines are
    * written together, and are on the disk when `take` returns. After an error, the journal is unchanged. A power cut
-   * during the write can leave only some of the lines. Even with only these lines, no delegate signs earlier than with
-   * all lines.
+   * during the write can leave only some of the lines. Even with such an incomplete set of lines, no delegate signs
+   * earlier than with all lines.
    *
    * @param isComplete true if the journal has the newest header of each of its delegates after this call. A journal
    *   that was a copy then counts as an original.
@@ -285,8 +285,8 @@ class FileJournal implements JournalFile {
   }
 
   /**
-   * The identity of the file to which the next `#write` appends. If the file must be rewritten, this method rewrites it
-   * first, because the new file has another identity.
+   * The identity of the file to which the next `#write` appends. If the file must be rewritten, this method rewrites
+   * the file first, because the new file has a different identity.
    */
   #ownIdentity(): FileIdentity {
     this.#checkOwned();
@@ -320,8 +320,8 @@ class FileJournal implements JournalFile {
       }
     }
     // The fingerprint is renewed before the node sends the block whose header is in the new line. The fingerprint is
-    // therefore at least as new as the line of the last sent block, except in two cases: the write of the fingerprint
-    // failed, or a power cut came before the fingerprint was on the disk.
+    // therefore usually at least as new as the line of the last sent block. The fingerprint is older in two cases: its
+    // write failed, or a power cut came before the fingerprint was on the disk.
     if (this.#isIdentityRecorded) this.#renewFingerprint();
   }
 

@@ -30,8 +30,8 @@ export interface Known {
    */
   readonly heldSinceS?: number;
   /**
-   * True if `heldSinceS` comes from a copy. It is then possible that another node has the original and signs the next
-   * header. Undefined in lines of earlier versions.
+   * True if `heldSinceS` comes from a copy. It is then possible that another node has the original and signs the
+   * delegate's next header. Undefined in lines of earlier versions.
    */
   readonly isCopy?: boolean;
   /**
@@ -76,8 +76,8 @@ export const NOT_MOVED = 0;
 /**
  * Adds the value in a line about a delegate to `known`. A line with a signed header ends an earlier move of the
  * delegate, because the node signs or imports a header only for a delegate that has returned. A line with `heldSinceS`
- * does not end a move: a node that finds that its journal is a copy writes such a line, even while the delegate forges
- * on another node.
+ * does not end a move. The reason is that a node writes such a line when it finds that its journal is a copy, even if
+ * the delegate forges on another node at this time.
  */
 export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void {
   const before = known.get(entry.delegate) ?? {};

@@ -58,7 +58,10 @@ const MB = 1_000_000;
  */
 const BASE_BYTES = 150 * MB;
 
-/** Memory of a transaction object, with its strings and the signatures of fifteen members of a multisignature group. */
+/**
+ * Memory, in bytes, of a transaction object with its strings and with the signatures of fifteen members of a
+ * multisignature group.
+ */
 const TRANSACTION_BYTES = 12 * KB;
 /** Bytes of memory that decoded blocks take for each byte of the stored blocks (docs/decisions/0005). */
 const VALUES_PER_STORED_BYTE = 20;

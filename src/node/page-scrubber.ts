@@ -1,9 +1,9 @@
 /**
- * Scrubs the chain store: checks its pages in small steps while the node runs. A disk can lose or corrupt a page
- * without an error, and the database library (LMDB) can end the process when it reads a damaged page. The scrubber also
- * compares the entries of the state with the checksum of the state, to find changed bytes inside a value. Finally, the
- * scrubber checks the newest undo records, and the note (`NoteStore`) that contains the finalized height. Each undo
- * record has its own checksum, and the note has its own checksum.
+ * Scrubs the chain store: checks the pages of the store in small steps while the node runs. A disk can lose or corrupt
+ * a page without an error, and the database library (LMDB) can end the process when it reads a damaged page. The
+ * scrubber also compares the entries of the state with the checksum of the state, to find changed bytes inside a value.
+ * Finally, the scrubber checks the newest undo records, and the note (`NoteStore`) that contains the finalized height.
+ * Each undo record has its own checksum, and the note has its own checksum.
  */
 
 import { join } from 'node:path';

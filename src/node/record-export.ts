@@ -17,7 +17,7 @@ import type { WatermarkFiles } from './watermark-files.ts';
 export interface RecordExport {
   readonly journal: JournalFile;
   readonly params: Pick<ChainParams, 'networkIdentifier'>;
-  /** Undefined if the node stores no watermarks. */
+  /** Watermarks of this machine; undefined if the node stores no watermarks. */
   readonly watermarks: WatermarkFiles | undefined;
   /** True if the node of the journal continues to sign after the export. */
   readonly isKept: boolean;

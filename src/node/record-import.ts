@@ -1,6 +1,6 @@
 /**
- * Imports a signing record (`signing-record.ts`) into the journal of a data folder, and marks the record as imported,
- * so that a later import of the same record counts as an import of a copy.
+ * Imports a signing record (`signing-record.ts`) into the journal of a data folder, and marks the record as imported. A
+ * later import of the same record then counts as an import of a copy.
  */
 
 import { closeSync, openSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';

@@ -13,8 +13,8 @@ import type { PeerAddress } from '../ports/transport.ts';
 const LOOKUPS_MAX = 2;
 /**
  * The first pause and the longest pause, in milliseconds, before a failed lookup is repeated. Each pause is twice as
- * long as the pause before it, up to the longest pause. The first pause is short, because a lookup can fail only
- * because the machine's network starts later than the node.
+ * long as the pause before it, up to the longest pause. The first pause is short, because a lookup often fails only for
+ * a short time: until the network of the machine has started.
  */
 const WAIT = { firstMs: 5_000, mostMs: 600_000 };
 

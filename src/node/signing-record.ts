@@ -21,9 +21,9 @@ export interface SigningRecord {
   /** Unix time of the export, in whole seconds. */
   readonly exportedAtS: number;
   /**
-   * True when it is possible that a delegate has signed headers later than the header in the record. Possible reasons:
-   * the exporting node continues to sign, its journal comes from a copied or restored folder, or the record was
-   * imported before.
+   * True when it is possible that a delegate has signed headers later than the header in the record. There are three
+   * possible reasons: the exporting node continues to sign, the journal of that node comes from a copied or restored
+   * folder, or the record was imported before.
    */
   readonly isCopy: boolean;
   readonly delegates: readonly DelegateRecord[];
@@ -38,9 +38,8 @@ export interface DelegateRecord {
    */
   readonly heldSinceS?: number;
   /**
-   * True in two cases, if the journal of the exporting node has no header of the delegate. In the first case, the
-   * journal has a `heldSinceS` that comes from a copy (`isCopyFor`). In the second case, the node has a watermark of
-   * the delegate.
+   * True if the journal of the exporting node has no header of the delegate, and if one of two conditions holds. Either
+   * the journal has a `heldSinceS` that comes from a copy (`isCopyFor`), or the node has a watermark of the delegate.
    */
   readonly isCopy?: true;
   /** The value of `Known.foreignS` in the journal of the exporting node; absent if that journal has no such value. */
@@ -183,8 +182,8 @@ export function checkNetwork(
  * Returns what an import of the record writes to the journal (`JournalFile.take`). If the record and the journal both
  * have a header of a delegate, the journal gets the later header. In this header, the function raises
  * `maxHeightPrevoted` and `maxHeightPreviouslyForged` to the values of the earlier header, if those values are higher.
- * If the height of the earlier header is greater than the height of the later header, the function also raises
- * `maxHeightPreviouslyForged` to at least the height of the earlier header.
+ * If the earlier header has a greater height than the later header, the function also raises
+ * `maxHeightPreviouslyForged` to at least this greater height.
  *
  * The result also has a time (`heldSinceS`). Before this time, there are possibly unknown signatures of the delegate:
  * - A copy (`isCopy` of the record or of the delegate) can lack later signatures, so the time is usually `nowS`. More

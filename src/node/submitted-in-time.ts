@@ -21,11 +21,11 @@ export interface StoppableTime {
 }
 
 /**
- * Submits a transaction. A client writes the time of the machine into its transaction. A devnet stops the clocks of its
- * nodes while it mines a slot, so this time can already be in the next slot. The node would refuse such a transaction
- * because its timestamp is in the future. In this case, the function waits until the clock moves, and submits the
- * transaction again. After `WAIT_MS_MAX`, or when the node begins to close, the wait ends, and the function returns the
- * refusal.
+ * Submits a transaction. A client writes the time of the machine into its transaction. While a devnet mines a slot, the
+ * clocks of its nodes stand still, so the client's time can already be in the next slot. The node would refuse such a
+ * transaction because its timestamp is in the future. In this case, the function waits until the clock moves, and
+ * submits the transaction again. After `WAIT_MS_MAX`, or when the node begins to close, the wait ends, and the function
+ * returns the refusal.
  *
  * @param submit submits the transaction once
  * @param time undefined if the node uses the clock of the machine

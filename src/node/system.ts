@@ -25,7 +25,7 @@ export const systemTimes: ProcessTimes = {
   runMs: () => performance.now(),
   bootMs: () => {
     try {
-      // Seconds since the machine started, including the time in which it was suspended.
+      // Seconds since the machine started, including the time for which the machine was suspended.
       const seconds = Number.parseFloat(readFileSync('/proc/uptime', 'latin1'));
       return Number.isFinite(seconds) ? seconds * 1000 : undefined;
     } catch {

@@ -217,8 +217,8 @@ class TransactionJournalFile implements TransactionJournal {
   }
 
   /**
-   * True if no file is at the path, or if the file at the path is not the open file. Also true if the size of the file
-   * shows that another process wrote to it.
+   * True if no file is at the path, or if the file at the path is not the open file. Also true if the size of the open
+   * file shows that another process wrote to the file.
    */
   async #isReplaced(): Promise<boolean> {
     const found = await statIfPresent(this.#file);
@@ -227,8 +227,8 @@ class TransactionJournalFile implements TransactionJournal {
 
   async #rewriteReplaced(): Promise<void> {
     const found = await statIfPresent(this.#file);
-    // If another file is at the path, the node keeps that file under a second name, because the operator possibly needs
-    // it.
+    // If a different file is at the path, the node keeps that file under a second name, because the operator possibly
+    // needs that file.
     const isForeign = found !== undefined && !this.#isOpen(found);
     const aside = isForeign ? await keepAside(this.#file) : undefined;
     await this.#rewrite();

@@ -99,10 +99,10 @@ export class WatermarkFiles implements SigningWatermarks {
   }
 
   /**
-   * Replaces the whole file, and does not wait for its flush to the disk. A power cut can lose the new content, but the
-   * signing journal, which is already on the disk, contains the newest header. The last line has the identity of the
-   * new file. As in the fingerprint of a journal, the identity reveals that a file was restored from a backup. The file
-   * of a watermark that counts as a copy has the identity `NO_FILE`.
+   * Replaces the whole file, and does not wait until the new file is flushed to the disk. A power cut can lose the new
+   * content, but the signing journal, which is already on the disk, contains the newest header. The last line has the
+   * identity of the new file. As in the fingerprint of a journal, the identity reveals that a file was restored from a
+   * backup. The file of a watermark that counts as a copy has the identity `NO_FILE`.
    */
   write(publicKey: PublicKey, { last, movedAtS, firstBlockId, isCopied }: Watermark): void {
     const file = this.#file(publicKey);
@@ -169,7 +169,8 @@ function renewIfAllowed(descriptor: number): void {
   try {
     renewTimeOfChange(descriptor);
   } catch {
-    // The user is not allowed to change the file, or the file system of the file is mounted for reading only.
+    // The change fails if the user is not allowed to change the file, or if the file system of the file is mounted for
+    // reading only. In this case, `isSameFile` possibly compares only the inodes.
   }
 }
 

@@ -63,8 +63,8 @@ function* converse(request: PeerRequest): Conversation<unknown> {
 /**
  * Asks a peer for the highest of the given blocks that the peer also has. A peer of generation 2 looks up only one id
  * in each request. The ids are in ascending order of height, and a peer that has one of the given blocks also has all
- * lower ones. The node can therefore use a binary search, with at most eleven calls for 1,000 ids. The search begins
- * with the last id, because most peers have the block of this id.
+ * given blocks with a lower height. The node can therefore use a binary search, with at most eleven calls for 1,000
+ * ids. The search begins with the last id, because most peers have the block of this id.
  */
 function* highestCommonBlock(blockIds: readonly string[]): Conversation<PeerAnswers['highestCommonBlock']> {
   let known: PeerAnswers['highestCommonBlock'];
@@ -248,8 +248,8 @@ function commonOf({ id, height, previousBlock = null, timestamp }: Fields): obje
  * the block with the requested id (`BLOCK_UNKNOWN`), or the request has no valid block id (`BLOCKS_UNSOLICITED`).
  *
  * On an inbound connection, this node sends only these two failures as data, and all other failures as errors. On a
- * connection that this node dialled, this node sends all failures as data, because a peer of lisk-sdk 2.3.8 bans a node
- * that dialled the peer and sends an error.
+ * connection that this node dialled, this node sends all failures as data. The reason is that a lisk-sdk 2.3.8 peer
+ * bans a node that dialled the peer and sends an error.
  */
 export function packFailure(
   asked: AnsweredCall | undefined,

@@ -149,8 +149,8 @@ function packPeer(peer: PeerInfo): object {
 // ---- answers -----------------------------------------------------------------------------------------------------
 
 export function readAnswer<R extends PeerRequest>(request: R, answer: unknown): AnswerVerdict<PeerAnswers[R['kind']]> {
-  // Each branch of `readResult` returns the answer type of its own kind of request. TypeScript cannot infer this from
-  // the union type `PeerRequest`.
+  // Each branch of `readResult` handles one kind of request, and returns the answer type of this kind. TypeScript
+  // cannot infer this from the union type `PeerRequest`.
   return readResult(request, resultOf(answer)) as AnswerVerdict<PeerAnswers[R['kind']]>;
 }
 

@@ -30,8 +30,8 @@ export interface Dialled {
 }
 
 /**
- * Starts to dial. Calls and events from the peer can arrive before its answer to the handshake, because a peer sends
- * its info first.
+ * Starts to dial. Calls and events from the peer can arrive before the peer's answer to the handshake, because the peer
+ * sends its info before this answer.
  */
 export function dial(options: DialOptions): Dialled {
   const { address, dialect, info, clock, timeoutMs, on } = options;

@@ -21,7 +21,7 @@ export interface Gen2DialectOptions {
   readonly protocolVersion: string;
   /** Oldest application version that this node accepts if a peer sends no protocol version. The default is `1.0.0`. */
   readonly minVersion?: string;
-  /** Nonce that identifies this node in its messages: 16 characters. */
+  /** Nonce with which this node identifies itself in messages: 16 characters. */
   readonly nonce: string;
 }
 
@@ -121,7 +121,7 @@ export function gen2Dialect(options: Gen2DialectOptions): WireDialect {
         case 'signatures':
           return emit('postSignatures', { signatures: message.signatures });
         case 'transactionIds':
-          // In generation 2, nodes never announce ids of transactions. They send whole transactions.
+          // In generation 2, nodes send whole transactions, and never announce the ids of transactions.
           return undefined;
       }
     },

@@ -165,7 +165,7 @@ export const CLOSE = {
   /**
    * The node closes a connection with this code if the small frames of the peer exceed their byte budget
    * (`SMALL_OF_PEER`) by more than `FLOOD_BYTES_MAX`. The reference has no code for this case, so this project defines
-   * the code 4429. After an unknown code, a node of the reference dials this node again.
+   * the code 4429. If a connection closes with an unknown code, a node of the reference dials again.
    */
   overflow: { code: 4429, reason: 'Peer sends more than is read' },
   query: {

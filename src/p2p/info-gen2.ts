@@ -39,8 +39,8 @@ export function infoOf(fields: Fields, address: PeerAddress): PeerInfo {
 }
 
 /**
- * True for a valid semantic version of at most 128 characters. Real nodes reject an info with an invalid version. If
- * one entry of a peer list has an invalid version, real nodes reject the whole list.
+ * True for a valid semantic version of at most 128 characters. Real nodes reject an info with an invalid version. They
+ * also reject the whole peer list if one entry of the list has an invalid version.
  */
 export function isVersion(value: unknown): value is string {
   return typeof value === 'string' && value.length <= 128 && semver.valid(value) !== null;

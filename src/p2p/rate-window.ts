@@ -1,5 +1,5 @@
 /**
- * Implements rate limits in two ways: with counters that start again in each window of time, and with token buckets
+ * Implements rate limits in two ways: with counters that start at 0 in each new window of time, and with token buckets
  * whose tokens are bytes.
  */
 

@@ -73,7 +73,7 @@ interface ListenerEvents {
   accept(link: Link, info: PeerInfo): (() => void) | undefined;
   refused(ip: string, verdict: Refusal['close']): void;
   /**
-   * Called each time the frame filter has dropped another `FRAMES_DROPPED_PER_CHARGE` frames of a peer in one window
+   * Called for every `FRAMES_DROPPED_PER_CHARGE` frames of a peer that the frame filter drops in one window
    * (`RATE_WINDOW_MS`) because of the rate limit.
    */
   overused(link: Link | undefined, ip: string, detail: string): void;

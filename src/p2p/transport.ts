@@ -318,10 +318,10 @@ class SocketTransport implements ListeningTransport {
     };
     if (this.#closed || this.#context === undefined) return refuse(LEAVING);
     const connection = new PeerConnection('inbound', info, this.#context);
-    // This node refuses the inbound connection if the peer already has another connection in `#peers`. But an
-    // unfinished dial from this node to the peer is no reason to refuse the inbound connection. A peer that runs the
-    // reference refuses the dial of this node while the peer dials this node. If this node also refused the dial of the
-    // peer, both dials could fail. If both dials succeed, `#wins` keeps one of the two connections.
+    // This node refuses the inbound connection only if `#peers` already contains a connection with the peer. An
+    // unfinished dial from this node to the peer is no reason for a refusal. A peer that runs the reference refuses the
+    // dial of this node while the peer dials this node. If this node also refused the dial of the peer, both dials
+    // could fail. If both dials succeed, `#wins` keeps one of the two connections.
     if (this.#peers.has(connection.peerId)) return refuse(CLOSE.duplicate);
     if (!this.#makeRoom()) return refuse({ code: 1000, reason: 'No inbound connection is free' });
     link.listen(

@@ -40,12 +40,12 @@ const PIECE_BYTES_MAX = 65_536;
 const PIECE_BYTES_MIN = 512;
 /**
  * Maximum number of counted bytes of one message. The node closes the connection if the count exceeds this maximum. The
- * maximum is the size of the largest message plus a quarter, because small chunks count as more bytes than they contain
- * (`PIECE_BYTES_MIN`).
+ * maximum is the size of the largest message plus a quarter, because a small chunk counts as more bytes than it
+ * contains (`PIECE_BYTES_MIN`).
  */
 const MESSAGE_BYTES_MAX = 1.25 * FRAME_BYTES_MAX;
 /**
- * Maximum number of bytes in all unfinished messages whose connections have lost a turn and wait for another turn. The
+ * Maximum number of bytes in all unfinished messages whose connections have lost a turn and wait for a new turn. The
  * maximum has room for two of the largest messages, or for many messages that have just begun.
  */
 const HELD_BYTES_MAX = 2 * MESSAGE_BYTES_MAX;
@@ -59,9 +59,9 @@ const LOOK_MS = 1_000;
  */
 const SLOW_BYTES = 16_000;
 /**
- * Maximum number of checks in a row at which a connection is allowed to be slow. If the connection is slow at one more
- * check in this row, and other connections wait, the connection loses its turn. Most connections recover from packet
- * loss within this number of checks.
+ * Maximum number of checks in a row at which a connection is allowed to be slow. If the connection is also slow at the
+ * check directly after this number of slow checks, and other connections wait, the connection loses its turn. Most
+ * connections recover from packet loss within this number of checks.
  */
 const SLOW_LOOKS_MAX = 3;
 /**
@@ -107,7 +107,7 @@ interface Begun {
   hasLostTurn: boolean;
   /**
    * Number of bytes of this connection that count towards `HELD_BYTES_MAX`. The number is above 0 only while two
-   * conditions hold: the connection has lost its turn, and it waits for another turn.
+   * conditions hold: the connection has lost its turn, and it waits for a new turn.
    */
   heldBytes: number;
   readonly control: ConnectionControl;

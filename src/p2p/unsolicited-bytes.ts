@@ -185,9 +185,9 @@ export class UnsolicitedBytesBudget {
     const settled = ofKind.find(({ isRead }) => isRead) ?? ofKind[0];
     if (settled === undefined) return;
     this.#pending.splice(this.#pending.indexOf(settled), 1);
-    // This class does not know which request a frame answers. It is possible that the class has counted the answer to
-    // the removed request as the answer to another pending request. In this case, the class marks this other pending
-    // request as not answered.
+    // This class does not know which request a frame answers. If A is the removed request, and B is another pending
+    // request, the class has possibly counted the answer to A as the answer to B. In this case, the class marks B as
+    // not answered.
     for (const step of ['isArrived', 'isRead'] as const) {
       const mistaken = settled[step] ? undefined : this.#pending.find((each) => each[step]);
       if (mistaken !== undefined) mistaken[step] = false;
@@ -211,8 +211,9 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Returns whether this node reads a frame. Each frame that the node reads counts against the budgets, with two
-   * exceptions: an answer to a request of the kind `blocks`, and an answer with a weight of at most `SMALL_WEIGHT_MAX`.
+   * Returns whether this node reads a frame. Each frame that the node reads counts against the budgets, except in two
+   * cases: the frame is an answer to a request of the kind `blocks`, or the frame is an answer with a weight of at most
+   * `SMALL_WEIGHT_MAX`.
    *
    * @param containerBytes a function that returns the weight that arrays and objects add to the size of the frame.
    *   `mayRead` calls this function only if it needs the weight

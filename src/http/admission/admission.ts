@@ -8,7 +8,7 @@
  * address for some seconds.
  *
  * The admission does not depend on routes or on global state: the server passes the clock, the limits and the observer
- * to it.
+ * to the admission.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -75,8 +75,9 @@ export class Admission implements ConnectionHost {
   readonly #lingering = new Set<ClientConnection>();
   readonly #bySocket = new WeakMap<Socket, ClientConnection>();
   /**
-   * Answers to refused connections, by the reason of the refusal. A refused connection gets no answer if its reason has
-   * no entry here, if it uses TLS, or if many tasks of strangers wait (`FairScheduler.isPressed`).
+   * Answers to refused connections, by the reason of the refusal. In three cases, a refused connection gets no answer:
+   * the reason has no entry in this map, the connection uses TLS, or many tasks of strangers wait
+   * (`FairScheduler.isPressed`).
    */
   readonly #fullAnswers: Readonly<Partial<Record<RefusalReason, Buffer>>>;
   #sweptMs: number;
@@ -117,9 +118,9 @@ export class Admission implements ConnectionHost {
    * Handles an accepted connection.
    *
    * @param isPlaintext true when the client can read an answer without TLS
-   * @param admitted called when the connection is allowed to stay. In one case, the call comes later than `accept`
-   *   returns: there are shared limits, and the client is a stranger. The call then comes after the counting process
-   *   has allowed the connection
+   * @param admitted called when the connection is allowed to stay. If there are shared limits and the client is a
+   *   stranger, the call comes after the counting process has allowed the connection. Otherwise, the call comes
+   *   immediately
    */
   accept(socket: Socket, isPlaintext: boolean, admitted: (connection: ClientConnection) => void): void {
     const address = socket.remoteAddress;

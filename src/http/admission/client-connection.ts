@@ -2,9 +2,9 @@
  * Manages a client's connection from its acceptance to its end. This class decides when the node reads from the
  * connection, how long each phase (`ConnectionPhase`) is allowed to last, and how the connection ends. A gate
  * (`request-gate.ts`) between the socket and the parser of node:http passes on the bytes of one request at a time. The
- * next request is parsed only when the answer to the previous one has left the process. One read from the socket can
- * contain thousands of requests. Without the gate, node:http would parse all these requests before it answers the first
- * one.
+ * next request is parsed only when the answer to the previous request has left the process. One read from the socket
+ * can contain thousands of requests. Without the gate, node:http would parse all these requests before it answers the
+ * first one.
  *
  * A stranger is a client that is not trusted. The node reads nothing from a stranger's connection before the fair
  * scheduler (`fair-scheduler.ts`) gives the connection its first turn. The gate passes on a body only after the node
@@ -44,7 +44,10 @@ export interface ConnectionHost {
    * (`FairScheduler.isPressed`), or `LINGERING_MAX` connections of strangers already stay open in this way.
    */
   mayLinger(connection: ClientConnection): boolean;
-  /** Counts a refusal. After too many refusals, a stranger's address is shut out and its connections are closed. */
+  /**
+   * Counts a refusal. After too many refusals of a stranger, the stranger's address is shut out, and the connections of
+   * this address are closed.
+   */
   refused(connection: ClientConnection, reason: RefusalReason): void;
   /**
    * Counts a refusal for behaviour that no correct client shows. If the address is not trusted, shuts the address out.
@@ -61,7 +64,7 @@ export class ClientConnection implements CountedConnection, Holder {
   readonly #host: ConnectionHost;
   readonly #arrived: Socket;
   readonly #gate = new RequestGate();
-  /** The socket for reading and writing: the connection itself, or the TLS socket above it. */
+  /** The socket for reading and writing: the TCP socket of the connection, or the TLS socket above the TCP socket. */
   #socket: Socket;
   #phase: ConnectionPhase = 'arriving';
   #phaseStartMs: number;
@@ -96,7 +99,7 @@ export class ClientConnection implements CountedConnection, Holder {
    * Gives the connection its parser. A stranger's connection gets the parser only when it has a turn and its first
    * bytes have arrived. A silent connection therefore costs almost nothing.
    *
-   * @param socket the connection itself, or the TLS socket above it
+   * @param socket the TCP socket of the connection, or the TLS socket above the TCP socket
    * @param takeOver passes the socket to a server of node:http, as if the server had accepted the connection
    */
   serve(socket: Socket, takeOver: (socket: Socket) => void): void {
@@ -200,7 +203,7 @@ export class ClientConnection implements CountedConnection, Holder {
     this.#host.buffers.hold(this, 0);
   }
 
-  /** Ends the connection if its phase takes longer than allowed. */
+  /** Ends the connection if its present phase takes longer than allowed. */
   checkTime(nowMs: number): void {
     this.#account();
     const spentMs = nowMs - this.#phaseStartMs;
@@ -246,9 +249,9 @@ export class ClientConnection implements CountedConnection, Holder {
   }
 
   /**
-   * Reads a stranger's connection for the first time, in its turn. Until the turn of the connection, the received bytes
-   * stay in the kernel. If no bytes have arrived when the turn comes, the connection gets a later turn after its first
-   * bytes have arrived.
+   * Reads a stranger's connection for the first time, when the connection has a turn. Until this turn, the received
+   * bytes stay in the kernel. If no bytes have arrived when the turn comes, the connection gets a later turn after its
+   * first bytes have arrived.
    */
   #readFirst(work: () => void): void {
     const socket = this.#socket;
@@ -363,7 +366,10 @@ export class ClientConnection implements CountedConnection, Holder {
     this.#endWhenAnswered();
   }
 
-  /** Ends the connection if the client has ended its side and all complete requests of the client are answered. */
+  /**
+   * Ends the connection if the client has ended its side of the connection and all complete requests of the client are
+   * answered.
+   */
   #endWhenAnswered(): void {
     const { readableEnded, writableEnded, writableNeedDrain } = this.#socket;
     const waitsToPass = this.#gate.heldBytes > 0 && (this.#phase === 'waiting' || writableNeedDrain);

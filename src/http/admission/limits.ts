@@ -15,8 +15,8 @@ export interface AdmissionLimits {
   readonly arrivalsPerAddressMax: number;
   /**
    * Maximum number of buffered bytes for all strangers (clients that are not trusted) together: the bytes of answers
-   * that are not sent yet, plus `INPUT_WEIGHT` times the bytes of requests that are not parsed yet. An accepted body
-   * counts with its full size until the answer is sent.
+   * that are not sent yet, plus `INPUT_WEIGHT` times the bytes of requests that are not parsed yet. If the node has
+   * accepted a body, the full size of the body counts until the answer is sent.
    */
   readonly bufferBytesMax: number;
   /** Time limit for receiving all headers of a request, in milliseconds. */
@@ -80,9 +80,9 @@ export const READING_TIMEOUT_MS = 60_000;
 
 /**
  * Maximum time in milliseconds for which a connection stays open after its last answer. The node reads and discards
- * input that still arrives. If the node did not read this input, the operating system would reset the connection,
- * perhaps before the client has read the answer. After `LINGER_BYTES_MAX` bytes, the node stops reading. The client can
- * use the rest of `LINGER_MS` to read the answer.
+ * input that still arrives. If the node did not read this input, the operating system would reset the connection, and
+ * the client could lose the answer. After `LINGER_BYTES_MAX` bytes, the node stops reading. The client can use the rest
+ * of `LINGER_MS` to read the answer.
  */
 export const LINGER_MS = 5_000;
 export const LINGER_BYTES_MAX = 128 * 1024;
@@ -95,8 +95,8 @@ export const LINGERING_MAX = 64;
 
 /**
  * Maximum number of refusals of one address in a window of `WINDOW_MS`. If the node refuses the address once more in
- * this window, the address is shut out for `SHUT_OUT_MS`. The connections of an address that is shut out are closed,
- * and its new connections are refused immediately.
+ * this window, the address is shut out for `SHUT_OUT_MS`. When an address is shut out, its connections are closed, and
+ * its new connections are refused immediately.
  */
 export const REFUSALS_MAX = 100;
 export const WINDOW_MS = 10_000;

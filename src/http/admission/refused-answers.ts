@@ -40,8 +40,8 @@ export function tooManyConnectionsAnswer(message: string, headers: readonly stri
 }
 
 /**
- * Number of seconds for which the client should wait before it connects again. In the meantime, the client should close
- * unused connections.
+ * Number of seconds for which the client should wait before it connects again. Before the new attempt, the client
+ * should close unused connections.
  */
 const RETRY_AFTER_S = 5;
 

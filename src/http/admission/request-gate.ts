@@ -64,8 +64,8 @@ export class RequestGate {
     if (this.#exchange === undefined || length <= PIPELINED_BYTES_MAX) return false;
     const { request, takesBody, bodyBytesLeft } = this.#exchange;
     if (request.complete) return true;
-    // A body that was not accepted stays in the gate. Only the bytes after this body belong to later requests. The gate
-    // cannot count these bytes after a chunked body, because it does not know where the body ends.
+    // A body that was not accepted stays in the gate. Only the bytes after this body belong to later requests. If the
+    // body is chunked, the gate cannot count these bytes, because the gate does not know where the body ends.
     return !takesBody && !isChunked(request) && length - bodyBytesLeft > PIPELINED_BYTES_MAX;
   }
 
@@ -168,7 +168,7 @@ export function bringsBody(request: Pick<GatedRequest, 'headers'>): boolean {
 }
 
 /**
- * Adds the header `Connection: close` to the answer to a request with a body, unless the body was read before the
+ * Adds the header `Connection: close` to the answer to a request with a body, unless the whole body was read before the
  * answer. Without this header, a client could send its next request while the connection ends, and would get no answer
  * to this next request.
  */

@@ -64,7 +64,10 @@ export interface SharedLimits {
    * `WINDOW_MS`, the counting process shuts the address out in all processes.
    */
   refused(key: string): void;
-  /** Shuts an address out in all processes, because this process has shut it out. */
+  /**
+   * Reports that this process has shut an address out. The counting process then shuts the address out in all
+   * processes.
+   */
   shutOut(key: string): void;
   listen(listener: SharedLimitsListener): void;
 }

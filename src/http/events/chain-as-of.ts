@@ -51,7 +51,8 @@ export class ChainAsOf {
 
 /**
  * Returns the height of the last block whose events a stream reads from the chain. Only a stream that begins at a
- * requested height reads blocks from the chain. Afterwards, its events come from the records of the log.
+ * requested height reads blocks from the chain. After these blocks, the events of the stream come from the records of
+ * the log.
  */
 export function lastPastHeight(past: ChainAsOf, finality: Finality): number {
   return finality === 'final' ? past.finalizedHeight() : past.tipHeight();

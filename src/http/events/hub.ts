@@ -108,7 +108,10 @@ interface Subscriber extends FedSubscriber {
    */
   isReplaying: boolean;
   isFull: boolean;
-  /** Time on a monotonic clock of the last write to the subscriber, or of the last `drain` event of its connection. */
+  /**
+   * Time of the last write to the subscriber, or of the last `drain` event of the subscriber's connection, in
+   * milliseconds on a monotonic clock.
+   */
   tookMs: number;
 }
 
@@ -124,8 +127,8 @@ class Hub implements EventHub {
   readonly #log: LogFeed<Subscriber>;
   readonly #replays: LiveReplays;
   /**
-   * Subscribers for which there are possibly new events. All subscribers of trusted clients have one key. Each other
-   * subscriber has the key of its client (`waitingKeyOf`).
+   * Subscribers for which there are possibly new events. All subscribers of trusted clients have one key. Every other
+   * subscriber is stored under the key of its client (`waitingKeyOf`).
    */
   readonly #waiting = new Map<string, Set<Subscriber>>();
   readonly #batcher = new EventBatcher((batch) => this.#sendBatch(batch));
@@ -210,8 +213,8 @@ class Hub implements EventHub {
   /**
    * Sends a subscriber its next events.
    *
-   * @returns true when the feed stopped at its limit on records or on time, and has not reached the end of the log; the
-   *   hub must then call this method again
+   * @returns true when the feed stopped at its limit on records or on time, before the end of the log. The hub must
+   *   then call this method again
    */
   #feed(subscriber: Subscriber, untilMs: number): boolean {
     const result = this.#log.feed(subscriber, untilMs);
@@ -336,8 +339,8 @@ class Hub implements EventHub {
     after: EventPlace | undefined,
     client: EventClient,
   ): Subscriber {
-    // The client possibly has events from another process that this process has not read from the log yet. Then this
-    // process must refresh its view of the log.
+    // It is possible that another process has sent the client events that this process has not read from the log yet.
+    // In this case, this process must refresh its view of the log.
     if (after !== undefined && after.sequence > this.#api.log.last()) this.#api.refresh?.();
     // `last` is the place after all events of the last record. A subscriber that does not request a place starts at
     // this place.

@@ -25,8 +25,8 @@ const STEPS_PER_SUBSCRIBER = 20;
  * A stranger is a client that is not trusted. A stranger that wants events of the log counts as a replay (`replays.ts`)
  * in three cases:
  * - the stranger's place is more than this number of records before the end of the log
- * - the place is a requested height
- * - the place seems to belong to another log (`isOfOtherLog` in `chain-as-of.ts`)
+ * - the stranger's place is a requested height
+ * - the stranger's place seems to belong to another log (`isOfOtherLog` in `chain-as-of.ts`)
  */
 export const RECORDS_CACHED_MAX = 64;
 /** Maximum number of transactions whose events the feed caches. */

@@ -125,8 +125,8 @@ function forgingRoute(dialect: HttpDialect): Route {
 }
 
 /**
- * Returns the JSON members that describe the forging of a delegate. Only the extended dialect has the members `waiting`
- * and `paused`.
+ * Returns the JSON members that describe the forging of a delegate. The members `waiting` and `paused` exist only in
+ * the extended dialect.
  */
 function forgingView({ forging, publicKey, waiting, paused }: ForgingDelegate, dialect: HttpDialect) {
   return extendedMembers(dialect, { forging, publicKey }, { ...waitingView(waiting), ...pausedView(paused) });

@@ -13,8 +13,8 @@ type Asset = Readonly<Record<string, unknown>>;
 
 /**
  * True if the recipient in the asset of the transaction is `address`. If the transaction keeps the original JSON of its
- * asset (`written.asset`), the recipient is the member `recipientId` of this JSON. This member counts even if the
- * protocol rules ignore `recipientId` for the type of the transaction.
+ * asset (`written.asset`), the recipient in the asset is the member `recipientId` of this JSON. This member counts even
+ * if the protocol rules ignore `recipientId` for the type of the transaction.
  */
 export function namesRecipient(transaction: Transaction, address: string): boolean {
   const asset = transaction.written?.asset;

@@ -162,7 +162,8 @@ class Delivery {
   }
 
   wake(): void {
-    // While a run is in progress, or while the delivery waits for its timer after a failure, no second run begins.
+    // No second run begins while a run is in progress, or while the delivery waits for the timer that it started after
+    // a failure.
     if (this.#work !== undefined || this.#timer !== undefined || this.#ending.signal.aborted) return;
     this.#work = this.#run().finally(() => {
       this.#work = undefined;

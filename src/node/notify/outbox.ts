@@ -222,8 +222,8 @@ function load(file: string, observer: Observer): Loaded {
   let place = NO_PLACE;
   const lines = content.toString('utf8').split('\n');
   // If the last line is incomplete, a kill or a disk error interrupted its write, and the line is ignored. An event in
-  // this line is lost unless the notifier finds it again. The notifier can find missed slots a second time, but no
-  // events of other kinds.
+  // this line is lost unless the notifier finds the same event a second time. The notifier can find missed slots a
+  // second time, but no events of other kinds.
   const rest = lines.pop() ?? '';
   let damaged = 0;
   for (const line of lines) {

@@ -1,8 +1,8 @@
 /**
  * Ends readers (processes that answer HTTP for a node) that still run after their node has ended. Usually a reader ends
- * when its node ends. But a reader that hangs or is paused does not end, and keeps the listening socket open. Then the
- * next node could not open its HTTP port. The node therefore writes a file for each of its readers. At its next start,
- * the node reads these files to find leftover readers.
+ * when its node ends. But a reader that hangs or is paused does not end, and keeps the listening socket open. The next
+ * start of the node could then not open the HTTP port. The node therefore writes a file for each of its readers. At its
+ * next start, the node reads these files to find leftover readers.
  */
 
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -23,9 +23,9 @@ const LOOK_MS = 10;
 const END_MS_MAX = 5_000;
 
 /**
- * Writes a file that records a running reader: the name of the file contains the process number and the start time of
- * the reader, and the content is the process number of the node. If the operating system does not report the start time
- * of the reader, or the disk refuses the file, the function leaves no file.
+ * Writes a file that records a running reader. The name of the file contains the process number and the start time of
+ * the reader. The content of the file is the process number of the node. If the operating system does not report the
+ * start time of the reader, or the disk refuses the file, the function leaves no file.
  *
  * @param directory folder of the node's data
  * @param nodePid process number of the node
@@ -75,7 +75,7 @@ export async function endLeftoverReaders(directory: string, clock: Clock): Promi
       try {
         process.kill(pid, 'SIGKILL');
       } catch {
-        // The reader ended in the meantime, or belongs to another user.
+        // The kill fails if the reader ended in the meantime, or belongs to another user.
         continue;
       }
       killed.push(pid);

@@ -102,9 +102,9 @@ export interface LimitReport {
   readonly trusted: number;
   /**
    * The members below describe the time since the last report. In the first three lists, each entry has the key of a
-   * client and a number. In `left`, the number counts the closed connections of a stranger. In `replaysEnded`, it
-   * counts the ended replays of the client. In `refused`, it counts the refusals of the client. The list `shutOut` has
-   * the keys of the clients that the reader has shut out.
+   * client and a number. In `left`, the number counts the closed connections of a stranger. In `replaysEnded`, the
+   * number counts the ended replays of the client. In `refused`, the number counts the refusals of the client. The list
+   * `shutOut` has the keys of the clients that the reader has shut out.
    */
   readonly left: readonly (readonly [string, number])[];
   readonly replaysEnded: readonly (readonly [string, number])[];
@@ -132,11 +132,11 @@ export interface ReaderSettings {
 
 /** With an update, the node tells a reader what has changed in the chain and in the pool since the last update. */
 export interface NodeUpdate {
-  /** True if the chain changed. */
+  /** True if the chain has changed since the last update. */
   readonly chain: boolean;
   /** Times at which the node received the transactions of the newly applied blocks. */
   readonly times: readonly ReceivedTime[];
-  /** Transactions that the pool accepted. */
+  /** Transactions that the pool has accepted since the last update. */
   readonly received: readonly Transaction[];
 }
 
@@ -241,7 +241,9 @@ export function busy(): ProtocolError {
   return new ProtocolError('NODE_BUSY', {}, 'Too many requests wait for the node: send the request again later.');
 }
 
-/** Returns the error for a limit check or a read that the node does not answer in time. Perhaps the node hangs. */
+/**
+ * Returns the error for a limit check or a read that the node does not answer in time, possibly because the node hangs.
+ */
 export function silent(): ProtocolError {
   return new ProtocolError(
     'NODE_SILENT',

@@ -52,9 +52,9 @@ export function forkReader(program?: string): ReaderChild {
 
 /**
  * Returns the environment variables for a reader: the variables of the node, except the `BLOOMERY_` variables and
- * `NOTIFY_SOCKET`. The left-out variables are not needed in a reader. A client that exploits a fault of the reader must
- * not get them. The `BLOOMERY_` variables are options of the node and can contain passwords. `NOTIFY_SOCKET` is the
- * address of the socket of systemd.
+ * `NOTIFY_SOCKET`. A reader does not need the left-out variables. A client that exploits a fault of the reader must not
+ * get these variables. The `BLOOMERY_` variables are options of the node and can contain passwords. `NOTIFY_SOCKET` is
+ * the address of the socket of systemd.
  */
 function environmentOf(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isForNode = (name: string): boolean => name.startsWith('BLOOMERY_') || name === 'NOTIFY_SOCKET';

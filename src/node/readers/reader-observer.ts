@@ -1,6 +1,7 @@
 /**
  * Collects log lines and metrics of a reader, a process that answers HTTP beside the node. The reader sends its log
- * lines and metrics to the node at intervals. The node logs the lines, and adds the metrics to its own metrics.
+ * lines and metrics to the node at intervals. The node logs the lines, and adds the metrics of the reader to the
+ * metrics of the node.
  */
 
 import type { LogFields, LogLevel, Observer } from '../../ports/observer.ts';

@@ -33,7 +33,7 @@ const SILENT_PINGS_MAX = 3;
 /**
  * Number of pings in a row after which the pool kills a hanging reader that still sends no message. If the hanging
  * reader answers a ping before the pool kills it, this reader serves clients until enough other readers
- * (`ReaderPoolOptions.processes`) are ready. Then the pool drains it (`drainOne`).
+ * (`ReaderPoolOptions.processes`) are ready. Then the pool drains this reader (`drainOne`).
  */
 const HANGING_PINGS_MAX = 20;
 /**

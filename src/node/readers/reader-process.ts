@@ -102,7 +102,8 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
       const { plain, tls } = http.sockets();
       if (given.plain === undefined) send({ kind: 'socket', name: 'plain' }, plain);
       if (given.tls === undefined && tls !== undefined) send({ kind: 'socket', name: 'tls' }, tls);
-      // The node has possibly applied further blocks since the reader opened the store. This call makes them visible.
+      // The node has possibly applied further blocks since the reader opened the store. This call makes these blocks
+      // visible to the reader.
       node.applyUpdate({ chain: true, times, received: [] });
       send({ kind: 'ready', ...ports });
     } catch (error) {

@@ -13,8 +13,8 @@ export interface HealthLimits {
    */
   readonly memoryLimitBytes: number;
   /**
-   * Longest time in milliseconds for which the main thread is allowed to be blocked, or to spend most of its time on
-   * garbage collection (`GC_SHARE_MAX`); 0 for no limit.
+   * Maximum time, in milliseconds, for which the main thread is allowed to be blocked. The same maximum applies to a
+   * period in which the main thread spends most of its time on garbage collection (`GC_SHARE_MAX`). 0 means no limit.
    */
   readonly blockedMsMax: number;
 }
@@ -34,7 +34,7 @@ export type Verdict =
 
 export type EndCode = 'MEMORY_LIMIT_EXCEEDED' | 'HEAP_FULL' | 'GARBAGE_COLLECTION_ALONE' | 'EVENT_LOOP_BLOCKED';
 
-/** Time in milliseconds between two samples. */
+/** Time in milliseconds between two samples of the process's state. */
 export const SAMPLE_INTERVAL_MS = 250;
 /**
  * Longest time in milliseconds that a sample can add to `#nowMs`. A longer gap between two samples means that the
