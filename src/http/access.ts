@@ -264,8 +264,8 @@ function isFrom(list: AddressList, request: Request): boolean {
 }
 
 /**
- * True when the caller is in the list and the connection itself comes from a listed address. A listed address in a
- * header alone is not enough.
+ * True when the address of the caller is in the list, and the connection itself also comes from a listed address. A
+ * listed address in a header alone is not enough.
  */
 function isWhollyFrom(list: AddressList, request: Request): boolean {
   return list.includes(request.socket.remoteAddress) && isFrom(list, request);

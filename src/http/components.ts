@@ -19,7 +19,7 @@ export type NamedDocument = OpenApiDocument & {
 
 /**
  * The shapes that get a name. If two shapes have equal content, `withComponents` gives both shapes the name that comes
- * first here.
+ * first in this list.
  */
 function shapesOf(dialect: HttpDialect): Readonly<Record<string, Schema>> {
   return {

@@ -7,7 +7,7 @@ import type { SharedLimits } from './admission/shared-limits.ts';
 import type { ListeningSockets } from './listening-socket.ts';
 
 export interface HttpOptions {
-  /** If false, every request is refused with 403. */
+  /** If false, the node refuses every request with status 403. */
   readonly enabled: boolean;
   /** Port to listen on; with 0, the system chooses a free port. */
   readonly port: number;

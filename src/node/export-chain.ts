@@ -19,7 +19,10 @@ export interface ExportOptions {
   /** The chain must not change during the export. */
   readonly chain: ChainReader;
   readonly codec: Codec;
-  /** Heights of the first and of the last block to export. The chain must contain both blocks. */
+  /**
+   * Height of the first block to export. `to` is the height of the last block to export. The chain must contain both
+   * blocks.
+   */
   readonly from: number;
   readonly to: number;
   /**

@@ -13,8 +13,8 @@ import { connectionsWithin, openFilesMax } from './open-files.ts';
 const DASHBOARD = fileURLToPath(new URL('../dashboard/bundle/', import.meta.url));
 const API_DOCS = fileURLToPath(new URL('../dashboard/api-docs/', import.meta.url));
 /**
- * Maximum size of the file of the TLS key or certificate, in bytes. A key, or a certificate with its chain, usually has
- * only a few thousand bytes.
+ * Maximum size of the file of the TLS key or certificate, in bytes. A usual key, or a usual certificate with its
+ * certificate chain, has only a few thousand bytes.
  */
 const TLS_FILE_BYTES_MAX = 1024 * 1024;
 

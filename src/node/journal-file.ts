@@ -304,8 +304,9 @@ class FileJournal implements JournalFile {
     const lines = entries.map(lineOf);
     const bytes = Buffer.concat(lines);
     this.#writing(() => {
-      // If the file has too many lines, the journal rewrites the file before it writes the new line. If the rewriting
-      // failed after the new line was on the disk, the file would contain a line that `#known` lacks.
+      // If the file has too many lines, the journal rewrites the file before it writes the new line. In the reverse
+      // order, the rewriting could fail after the new line is on the disk. The file would then contain a line that
+      // `#known` lacks.
       this.#compactIfLong();
       if (!this.#folderSynced) this.#syncFolder();
       this.#append(bytes);

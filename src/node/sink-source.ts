@@ -1,6 +1,6 @@
 /**
- * Implements `ChainSource`: reads the chain in a data folder, for a sink (a database that `bloomery sink` fills). A
- * node can write to the folder at the same time.
+ * Implements `ChainSource`: reads the chain in a data folder, for a sink (a database or folder to which `bloomery sink`
+ * copies the chain). A node can write to the folder at the same time.
  */
 
 import { statSync } from 'node:fs';

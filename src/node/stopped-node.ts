@@ -85,7 +85,8 @@ export async function openStoppedNode(
 }
 
 /**
- * Nonce of the stopped node. A running node makes a new nonce at each start, so a stopped node has no nonce of its own.
+ * Nonce of the stopped node. A running node makes a new nonce at each start, so a stopped node has no nonce. This
+ * constant stands in its place.
  */
 const NO_NONCE = '0'.repeat(16);
 

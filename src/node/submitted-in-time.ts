@@ -8,7 +8,7 @@ import type { SubmitResult } from '../ports/node-api.ts';
  * Without this maximum, the node would check a transaction from the far future again after each slot.
  */
 const ATTEMPTS_MAX = 5;
-/** Maximum time in milliseconds for which a transaction waits for moves of the clock. */
+/** Maximum total time, in milliseconds, for which a transaction waits for the clock to move. */
 const WAIT_MS_MAX = 5_000;
 
 export interface StoppableTime {

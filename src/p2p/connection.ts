@@ -269,7 +269,8 @@ export class PeerConnection implements Connection {
   }
 
   /**
-   * If the info that the peer sends about itself is valid and the peer is compatible, stores the info.
+   * Stores the info that the peer sends about itself. Stores nothing if the info is invalid or the peer is
+   * incompatible.
    *
    * @param answered true if the peer sent the info in a call and expects an answer; false if the peer sent the info in
    *   an event

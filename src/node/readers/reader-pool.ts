@@ -286,7 +286,10 @@ export function createReaderPool({
     });
   };
 
-  /** True if the reader is ready, was not replaced yet, and fewer than twice the wanted number of readers run. */
+  /**
+   * True if three conditions hold: the reader is ready, it was not replaced yet, and fewer than twice the wanted number
+   * of readers run.
+   */
   const isReplaceable = ({ isReady, isReplaced }: Reader): boolean =>
     isReady && !isReplaced && readers.size < 2 * processes;
 
