@@ -145,8 +145,8 @@ export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
 
 /**
  * Codes that `problemOf` also writes into the body of the answer, as the member `reason`. A reading process answers
- * with status 503 in two cases: the node hangs (`NODE_SILENT`), or the node is busy (`NODE_BUSY`). Only in the first
- * case, the answer has the member `reason`, so that `bloomery doctor` can distinguish the two cases.
+ * with status 503 in two cases: the node hangs (`NODE_SILENT`), or the node is busy (`NODE_BUSY`). The answer has the
+ * member `reason` only in the first case, so that `bloomery doctor` can distinguish the two cases.
  */
 const REASONS: ReadonlySet<string> = new Set(['NODE_SILENT']);
 

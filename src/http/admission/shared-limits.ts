@@ -1,5 +1,5 @@
 /**
- * Defines the limits that cover all processes which answer HTTP. These limits apply to requests, to connections, and to
+ * Defines the limits that cover all processes that answer HTTP. These limits apply to requests, to connections, and to
  * replays (event streams that still send old events to a stranger). The process of the node counts all three. The
  * processes that answer HTTP ask this counting process whether the limits admit a request, a connection or a replay.
  * Before a process asks, it applies the limits to its own connections. It also refuses the requests of a client that

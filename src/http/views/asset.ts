@@ -27,8 +27,8 @@ export function namesRecipient(transaction: Transaction, address: string): boole
  * public key and address, which were not part of the signed asset. For a dialect of generation 2, the members of most
  * assets are in a nested object, for example in the object `multisignature`. For a dialect of generation 3, only the
  * assets of the application types (`dapp`, `inTransfer`, `outTransfer`) are nested in this way. If the transaction
- * keeps the original JSON of its asset (`written.asset`), the function does not change the nesting of this JSON. A
- * delegate registration is the only exception: for it, the function changes the nesting of the original JSON, too.
+ * keeps the original JSON of its asset (`written.asset`), the function does not change the nesting of this JSON. In one
+ * case, it changes the nesting of the original JSON nevertheless: if the transaction is a delegate registration.
  */
 export function confirmedAsset(transaction: Transaction, dialect: HttpDialect): Asset {
   const { payload, written } = transaction;
