@@ -1,13 +1,13 @@
 /**
  * Converts addresses from bytes to texts, such as `16313739661670634666L`. An address often occurs in many
  * transactions, so the module caches the texts. While a text is in the cache, each call for its address returns the
- * same string object. When a caller looks the address up in a `Map`, the same string object is faster than a new string
- * object of equal content, because V8 computes the hash of each string object only once.
+ * same string object. A `Map` lookup with this string object is faster than a lookup with a new string object of equal
+ * content, because V8 computes the hash of each string object only once.
  */
 
 /**
- * Number of entries of the cache, a power of two. An entry with its text takes 56 bytes. The low bits of an address
- * select its entry. If two addresses select the same entry, the later address replaces the earlier one.
+ * Number of entries in the cache, a power of two. Each entry takes 56 bytes, including its text. The low bits of an
+ * address select its entry. If two addresses select the same entry, the later address replaces the earlier one.
  */
 const PLACES = 65_536;
 

@@ -1,13 +1,14 @@
 /**
  * Lists twelve edge cases of Ed25519 verification, from Chalkias, Garillot and Nikolaenko, "Taming the many EdDSAs"
- * (SSR 2020). The member `accepted` is the answer of libsodium 1.0.16 to 1.0.22. All nodes of a network must give these
- * answers. The node uses an implementation of Ed25519 only if the implementation gives all of them.
+ * (SSR 2020). The member `accepted` is true if libsodium accepts the signature of the case (in the versions 1.0.16 to
+ * 1.0.22). All nodes of a network must give the same answers as libsodium. The node uses an Ed25519 implementation only
+ * if the implementation gives the right answer to each case.
  */
 
 export interface Ed25519Vector {
   /**
-   * Describes the case: the unusual property of its key or signature. In these texts, A is the public key, and R and S
-   * are the halves of the signature.
+   * Describes the unusual property of the key or signature in this case. In the descriptions, A is the public key, R is
+   * the first half of the signature, and S is the second half.
    */
   readonly about: string;
   readonly message: string;

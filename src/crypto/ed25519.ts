@@ -40,7 +40,7 @@ export interface Ed25519 {
    * @throws ProtocolError `KEY_LENGTH_WRONG` unless the private key has 64 bytes
    */
   sign(message: Uint8Array, privateKey: Uint8Array): Buffer;
-  /** The result is false for malformed input. The method never throws. */
+  /** Returns true if the signature is valid. For malformed input, the method returns false; it never throws. */
   verify(check: Ed25519Check): boolean;
   /** @throws ProtocolError `KEY_LENGTH_WRONG` unless the seed has 32 bytes */
   keyPairOfSeed(seed: Uint8Array): Ed25519KeyPair;
@@ -97,7 +97,7 @@ export function loadSodium(): Ed25519 | undefined {
   try {
     sodium = createRequire(import.meta.url)('sodium-native') as Sodium;
   } catch {
-    // The native library is optional. Without the library, `selectEd25519` uses the backend in JavaScript.
+    // The native library is optional. If the library is missing, `selectEd25519` uses the backend in JavaScript.
     return undefined;
   }
   return {
@@ -174,8 +174,8 @@ const GROUP_ORDER = noble.Point.CURVE().n;
 const ORDER_LE = bytesOfHex('edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010');
 
 /**
- * All y coordinates, canonical or not, of the points with small order. Each coordinate is little-endian, without the
- * sign bit.
+ * The y coordinates of all points with small order, in canonical and in non-canonical encoding. Each coordinate is
+ * little-endian, without the sign bit.
  */
 const SMALL_ORDER_Y = [
   '0000000000000000000000000000000000000000000000000000000000000000',

@@ -1,6 +1,7 @@
 /**
  * Encrypts and decrypts passphrases with AES-256-GCM. PBKDF2-SHA256 derives the AES key from a password. An encrypted
- * passphrase has the form of a URL query, as in `forging.delegates` of a configuration of Lisk Core.
+ * passphrase has the form of a URL query. The list `forging.delegates` in a Lisk Core configuration contains encrypted
+ * passphrases of this form.
  */
 
 import { createCipheriv, createDecipheriv, pbkdf2 } from 'node:crypto';
@@ -27,7 +28,7 @@ export interface EncryptionOptions {
   /** A new salt of 1 to 1,024 bytes, normally 16 random bytes. */
   readonly salt: Uint8Array;
   /**
-   * The initialisation vector: 12 bytes, normally random. Do not use the same vector again with the same password and
+   * The initialisation vector: 12 bytes, normally random. Never use the same vector twice with the same password and
    * salt.
    */
   readonly iv: Uint8Array;
@@ -54,8 +55,8 @@ const deriveKey = promisify(pbkdf2);
 /**
  * Parses the text of an encrypted passphrase. If the text has no `iterations`, the result has the default, 1,000,000.
  *
- * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID` if the text is malformed or a value in it is out of bounds. For
- *   a fault that lisk-sdk also detects, the error message is the same as in lisk-sdk
+ * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID` if the text is malformed, or if a value in the text is out of
+ *   bounds. For a fault that lisk-sdk also detects, the error message is the same as in lisk-sdk
  */
 export function parseEncryptedPassphrase(text: unknown): EncryptedPassphrase {
   if (typeof text !== 'string') throw invalid('Encrypted passphrase to parse must be a string.');

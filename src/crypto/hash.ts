@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 
 // The functions of this file call `hash` of `node:crypto`, and get the digest as text. For short inputs, `hash` takes
-// half as long as `createHash`, and returns text in at most half the time that it needs to return a buffer.
+// half the time of `createHash`. If `hash` returns text, it takes at most half the time that it takes for a buffer.
 
 /** Computes the SHA-256 digest of the concatenated parts. */
 export function sha256(...parts: readonly Uint8Array[]): Buffer {
@@ -18,8 +18,8 @@ export function sha256Hex(...parts: readonly Uint8Array[]): string {
 const FIRST_BYTES = new DataView(new ArrayBuffer(8));
 
 /**
- * Computes the first eight bytes of the digest of `bytes` as an unsigned little-endian integer. The result is the id of
- * a transaction or block, or the number in the address of a public key.
+ * Computes the first eight bytes of the digest of `bytes` as an unsigned little-endian integer. The kind of `bytes`
+ * decides what the result is: the id of a transaction, the id of a block, or the number in the address of a public key.
  *
  * @param bytes a transaction with `signature` and `signSignature` (but without the signatures of the members of a
  *   multisignature account), a block header with its signature, or a public key

@@ -35,9 +35,9 @@ export function signMessage(message: string, keyPair: Ed25519KeyPair, ed25519: E
 }
 
 /**
- * @param signed a message with a public key of 64 hexadecimal digits and a signature of 128 hexadecimal digits
- * @returns true if the signature is valid; false if the signature is invalid, or if the key or the signature has a
- *   wrong length
+ * @param signed a message, its public key (64 hexadecimal digits) and its signature (128 hexadecimal digits)
+ * @returns true if the signature is valid. The result is false for an invalid signature, and for a key or a signature
+ *   of a wrong length
  * @throws ProtocolError `HEX_INVALID` if the key or the signature is not hexadecimal
  */
 export function isMessageSigned({ message, publicKey, signature }: SignedMessage, ed25519: Ed25519): boolean {
