@@ -1,10 +1,10 @@
 /**
  * Parses decimal numbers without rounding (`Decimal`), and adds them up (`DecimalSum`). The node uses decimal numbers
- * mainly for amounts that no signature covers (`countedAmount`). An amount of this kind can have a fraction, a sign and
- * an exponent. A `Decimal` stores the sign, the digits and the exponent. The number `1e999999999` therefore takes only
- * a few bytes of memory. A `DecimalSum` of `1e999999999` and 1 takes little memory as well, because it does not store
- * the zeros between the digits of the two numbers. Computing the value of a sum takes about 4 ms per million digits of
- * its terms.
+ * mainly for amounts that no signature covers (see `countedAmount` in `protocol/tx/amounts.ts`). The JSON text of such
+ * an amount can have a fraction, a sign and an exponent. A `Decimal` stores the sign, the digits and the exponent. The
+ * number `1e999999999` therefore takes only a few bytes of memory. A `DecimalSum` of `1e999999999` and 1 takes little
+ * memory as well, because it does not store the zeros between the digits of the two numbers. Computing the value of a
+ * sum takes about 4 ms per million digits of its terms.
  */
 
 import { assert } from './errors.ts';
@@ -21,9 +21,9 @@ export const ZERO: Decimal = { isNegative: false, digits: '', exponent: 0 };
 
 /**
  * The number library of lisk-sdk limits the decimal place of the first non-zero digit of a number. Units are place 0,
- * tens are place 1, and tenths are place -1. This constant is the highest place that the library accepts. The
- * library refuses a number with a higher place. The library treats a number as zero if the place is below the negative
- * of this constant.
+ * tens are place 1, and tenths are place -1. This constant is the highest place that the library accepts. If the first
+ * non-zero digit of a number is at a higher place, the library refuses the number. If this digit is at a place below
+ * the negative of this constant, the library treats the number as zero.
  */
 const REFERENCE_PLACES_MAX = 1_000_000_000;
 /**
@@ -38,8 +38,8 @@ const NUMBER = /^([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:e([+-]?[0-9]+))
  * Reads a decimal number. The text can have a sign, a point, an exponent, and blanks around the number.
  *
  * @returns undefined for any other text, and for a number that the number library of lisk-sdk refuses: a number that is
- *   too large (`REFERENCE_PLACES_MAX`), or a zero with too large an exponent. The result is `ZERO` for a number that
- *   the library treats as zero
+ *   too large (`REFERENCE_PLACES_MAX`), or a zero whose exponent is too large. For a number that the library treats as
+ *   zero, the result is `ZERO`
  */
 export function decimalOf(text: string): Decimal | undefined {
   const parts = NUMBER.exec(text.trim());
@@ -76,8 +76,8 @@ export function integerOf({ isNegative, digits, exponent }: Decimal): bigint | u
 }
 
 /**
- * A sum is computed in limbs (groups of neighbouring digits), which are JavaScript numbers. This constant is the number
- * of decimal digits in a limb.
+ * Number of decimal digits in a limb. A limb is a group of neighbouring digits of a number. Sums are computed limb by
+ * limb, and each limb is a JavaScript number.
  */
 const LIMB_PLACES = 12;
 const LIMB = 10 ** LIMB_PLACES;
@@ -155,8 +155,8 @@ export class DecimalSum {
   }
 
   /**
-   * Adds up all decimal terms (`#terms`) and the sum of all integer terms (`#whole`). The result is a list of runs,
-   * lowest first. A run is a group of neighbouring limbs. The magnitude of each limb is below `LIMB`, and a limb can be
+   * Adds all decimal terms (`#terms`) to the sum of all integer terms (`#whole`). The result is a list of runs, lowest
+   * first. A run is a group of neighbouring limbs. The magnitude of each limb is below `LIMB`, and a limb can be
    * negative.
    */
   #carried(): Limbs[] {

@@ -13,9 +13,10 @@ import { ipBytes } from './ip.ts';
 
 /**
  * `global`: reachable from anywhere. `private`: reachable only within one private network. `loopback`: reachable on the
- * same machine only. `special`: one of two cases. Either no peer can have the address, or only hosts on the same link
- * or of the same provider can reach the address. For example, `169.254.169.254` is special: only hosts on the same link
- * can reach this address, at which clouds have their metadata service.
+ * same machine only. `special`: one of two cases. In the first case, no peer can have the address. In the second case,
+ * the address is reachable only for hosts on the same link, or only for hosts of the same provider. For example,
+ * `169.254.169.254` is special: only hosts on the same link can reach this address, at which clouds have their metadata
+ * service.
  */
 export type IpScope = 'global' | 'private' | 'loopback' | 'special';
 

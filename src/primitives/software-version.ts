@@ -4,7 +4,7 @@
  */
 
 /**
- * @param build value of the member `build`: `v` and the version, then the time of the build if it is known
+ * @param build value of the member `build`: `v` with the version. The time of the build follows, if this time is known
  * @returns the version without the `v`; undefined if `build` is absent or has another form
  */
 export function softwareVersionOf(build: string | undefined): string | undefined {

@@ -1,4 +1,7 @@
-/** Limits a rate with a bucket to which tokens are added over time. The caller passes the current time. */
+/**
+ * Limits the rate of an action with a bucket of tokens. Each action takes tokens from the bucket, and time adds new
+ * tokens. The caller passes the current time to each method.
+ */
 
 export class TokenBucket {
   readonly #capacity: number;

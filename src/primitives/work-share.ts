@@ -1,9 +1,9 @@
 /**
- * Limits the time of the main thread that all work for other parties together is allowed to take. Work for other
- * parties means the HTTP requests and event streams of strangers (clients whose addresses are not `127.0.0.1`, not
- * `::1` and not in `http.accessWhitelist`), and the requests of all peers. All work for other parties shares one
- * budget. If HTTP and peers had separate budgets of one half each, no time would be left for blocks. Work waits while
- * the budget is used up. Work that cannot be postponed does not wait, but `spend` subtracts its time from the budget.
+ * Limits the share of the main thread's time that work for other parties is allowed to take. Work for other parties
+ * means the HTTP requests and event streams of strangers (clients whose addresses are not `127.0.0.1`, not `::1` and
+ * not in `http.accessWhitelist`), and the requests of all peers. All work for other parties shares one budget. If HTTP
+ * and peers had separate budgets of one half each, no time would be left for blocks. Work waits while the budget is
+ * used up. Work that cannot be postponed does not wait, but `spend` subtracts its time from the budget.
  */
 
 /**
@@ -32,7 +32,7 @@ export interface WorkShareOptions {
   };
   /** Share of the main thread's time, a number above 0 and at most 1; `WORK_SHARE` by default. */
   readonly share?: number;
-  /** `WORK_BURST_MS` by default. */
+  /** Maximum credit of the budget in milliseconds; `WORK_BURST_MS` by default. */
   readonly burstMs?: number;
 }
 
@@ -45,7 +45,7 @@ export class WorkShare {
    * callback.
    */
   readonly #waiting: (() => void)[] = [];
-  /** Credit of the budget in milliseconds. After long work, the credit is negative (a debt). */
+  /** Credit of the budget in milliseconds. After a long piece of work, the credit is negative (a debt). */
   #creditMs: number;
   #creditedMs: number;
   #isTimed = false;
@@ -109,7 +109,7 @@ export class WorkShare {
   }
 
   /**
-   * Adds the credit for the time since the last call.
+   * Adds the credit for the time since the last call of this method.
    *
    * @returns the current time of the clock
    */
