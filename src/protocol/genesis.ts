@@ -36,8 +36,8 @@ interface GenesisDelegate {
 export interface GenesisRequest {
   readonly communityIdentifier: string;
   /**
-   * Key pair of the account that signs the block and pays out the supply. After the block, the balance of this account
-   * is negative: 0 minus the supply, in beddows.
+   * Key pair of the account that signs the block and pays out the supply. After the genesis block, this account has a
+   * negative balance: minus the whole supply, in beddows.
    */
   readonly generator: KeyPair;
   /** Key pair of the account that gets the whole supply, funds the other accounts, and votes for all delegates. */
@@ -61,9 +61,9 @@ export interface Genesis {
 
 /**
  * @throws ProtocolError `GENESIS_INVALID` if there are no delegates, if the amount of an account is not above 0, or if
- *   the accounts get more than the supply. The error is also thrown if two delegates, two usernames or two transactions
- *   are equal. For example, two transfers of the same amount to the same account are equal. The error is also thrown if
- *   the block would have more than `GENESIS_TRANSACTIONS_MAX` transactions
+ *   the accounts get more than the supply. The function also throws this error if two delegates, two usernames or two
+ *   transactions are equal. For example, two transfers of the same amount to the same account are equal. The function
+ *   also throws this error if the block would have more than `GENESIS_TRANSACTIONS_MAX` transactions
  */
 export function buildGenesis(request: GenesisRequest, format: GenesisFormat, ed25519: Ed25519): Genesis {
   const ordered = orders(request, format);

@@ -8,8 +8,8 @@ import type { Address, BlockId, Signature, TransactionId } from './types.ts';
 export type Generation = 2 | 3;
 
 /**
- * Number of delegates in a round on all public networks, and the maximum for any network. The consensus rules read the
- * parameter `activeDelegates` of the network instead of this constant.
+ * Number of delegates in a round on all public networks, and the maximum for any network. The consensus rules do not
+ * use this constant; they use the network parameter `activeDelegates`.
  */
 export const ACTIVE_DELEGATES = 101;
 /** Maximum value that a block header is allowed to state as the length of the payload, in bytes. */
@@ -33,9 +33,9 @@ export const FEES = {
 } as const;
 
 /**
- * Block rewards in beddows. Blocks below height `offset` have no reward. From `offset` on, the reward is the first
- * milestone for `distance` blocks, then the second milestone for `distance` blocks, and so on. After the last change,
- * the reward stays at the last milestone.
+ * Block rewards in beddows. Blocks below height `offset` have no reward. Each milestone is a reward. From `offset` on,
+ * the first `distance` blocks have the first milestone as their reward, the next `distance` blocks have the second
+ * milestone, and so on. All blocks after that have the last milestone.
  */
 export interface RewardParams {
   readonly milestones: readonly bigint[];
@@ -50,9 +50,9 @@ export interface HeightRange {
 }
 
 /**
- * For each kind of exception, the known rounds, blocks or transactions of a live network that deviate from the rules.
- * The kinds have the names that the configuration of lisk-sdk uses. A network without the file `exceptions.json` has no
- * exceptions.
+ * The exceptions of a live network: its known rounds, blocks and transactions that deviate from the rules. Each member
+ * of this interface is one kind of exception, and has the name that the configuration of lisk-sdk uses for this kind. A
+ * network without the file `exceptions.json` has no exceptions.
  */
 export interface Exceptions {
   readonly senderPublicKey: ReadonlySet<TransactionId>;
@@ -82,8 +82,8 @@ export interface Exceptions {
   >;
   readonly ignoreDelegateListCacheForRounds: ReadonlySet<number>;
   /**
-   * For each group of old transaction types, contains the first height at which blocks must not contain these types any
-   * more. The height is 0 if only the genesis block is allowed to contain these types. Generation 2 ignores
+   * For each group of old transaction types, contains the first height at which blocks are no longer allowed to contain
+   * these types. The height is 0 if only the genesis block is allowed to contain these types. Generation 2 ignores
    * `disableV1Transactions`.
    */
   readonly precedent: {
@@ -101,8 +101,8 @@ export interface ChainParams {
   /** Length of a slot in seconds; at least 2. */
   readonly blockTimeS: number;
   /**
-   * Number of delegates in a round, from 1 to `ACTIVE_DELEGATES`. A round also has this number of blocks. If fewer
-   * delegates are registered, a round still has this number of blocks, but some slots have no owner (`ownerOfSlot`).
+   * Number of delegates in a round, from 1 to `ACTIVE_DELEGATES`. A round always has this number of blocks. If fewer
+   * delegates are registered, some slots of the round have no owner (`ownerOfSlot`).
    */
   readonly activeDelegates: number;
   readonly transactionsPerBlockMax: number;

@@ -1,6 +1,6 @@
 /**
- * Counts forged and missed blocks of delegates, and pays earnings. After each block, the node counts the block as
- * forged by its generator. After each finished round, the node counts the missed blocks, and pays the fees and rewards
+ * Counts forged and missed blocks of delegates, and pays earnings. For each block, the node adds 1 to the generator's
+ * count of forged blocks. After each finished round, the node counts the missed blocks, and pays the fees and rewards
  * of the round to the forgers of the round.
  */
 
@@ -26,8 +26,8 @@ export function countProducedBlock(state: StateWriter, generator: Address): void
 }
 
 /**
- * Headers of the round that ends with `last`, in ascending order of height. The state need not contain the header
- * `last` yet.
+ * Headers of the round that ends with `last`, in ascending order of height. The function works even if the state does
+ * not contain the header `last` yet.
  */
 export function headersOfRound(state: StateReader, last: BlockHeader, params: RoundLength): readonly BlockHeader[] {
   const headers: BlockHeader[] = [];

@@ -3,8 +3,8 @@
 import { GENESIS_SUPPLY, type RewardParams } from './params.ts';
 
 /**
- * Index of the milestone that applies at a height. The last milestone has no end. Heights below the offset have no
- * reward. For these heights, the index is 0.
+ * Index of the milestone (`RewardParams`) that applies at a height. The last milestone applies to all later heights.
+ * For heights below the offset, the index is 0, but blocks at these heights have no reward.
  */
 export function milestoneAt(height: number, rewards: RewardParams): number {
   const passed = Math.max(0, Math.trunc((height - rewards.offset) / rewards.distance));
@@ -12,8 +12,8 @@ export function milestoneAt(height: number, rewards: RewardParams): number {
 }
 
 /**
- * Full reward of the block at a height, in beddows; 0 below the offset. In generation 3, a block whose
- * `maxHeightPreviouslyForged` is not compliant (`isCompliant`) earns only a quarter of this reward.
+ * Full reward of the block at a height, in beddows. The reward is 0 for heights below the offset. In generation 3, a
+ * block whose `maxHeightPreviouslyForged` is not compliant (`isCompliant`) earns only a quarter of this reward.
  */
 export function rewardAt(height: number, rewards: RewardParams): bigint {
   if (height < rewards.offset) return 0n;

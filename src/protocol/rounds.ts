@@ -53,7 +53,7 @@ export function byWeight(a: Delegate, b: Delegate): number {
 
 /**
  * Shuffles a delegate list into the order of forgers in a round: entry `slot mod activeDelegates` owns the slot. Each
- * of the first four bytes of a hash determines one swap: the entry at the present position changes places with the
+ * of the first four bytes of a hash determines one swap: the entry at the current position changes places with the
  * entry at the position `byte mod length of the list`. After each swap, the function continues at the next position.
  * After the four swaps of a hash, the function skips one position. The first hash is SHA-256 of the round's number as
  * decimal text. Each later hash is SHA-256 of the previous hash.
@@ -81,8 +81,8 @@ export function listIndexOf(round: number, offset: number): number {
   return Math.max(round - offset, 1);
 }
 
-// Caches the shuffled list, because every block of a round needs it. The key of the cache is the list object. If a
-// state reader returns the same list object again for the same round, the list is not shuffled again.
+// Caches the shuffled list, because every block of a round needs this list. The key of the cache is the list object. If
+// a state reader returns the same list object again for the same round, the list is not shuffled again.
 const orders = new WeakMap<readonly PublicKey[], { readonly round: number; readonly order: readonly PublicKey[] }>();
 
 /**

@@ -1,8 +1,8 @@
 /**
- * Defines the interface through which the engine uses the rules of a generation. All functions are synchronous. They
- * read no files, network or clock: they get all data, such as the state, as arguments. Code of the engine must not
- * depend on type numbers, byte layouts or fork rules. If the engine needs one of these details, add a member to the
- * interface.
+ * Defines the interface through which the engine uses the rules of a generation. All functions are synchronous. The
+ * functions do not read files, the network or the clock. They get all data, such as the state, as arguments. Code of
+ * the engine must not depend on type numbers, byte layouts or fork rules. If the engine needs one of these details, add
+ * a member to the interface.
  */
 
 import type { ChainParams } from './params.ts';
@@ -36,8 +36,8 @@ export interface Rules {
    * function also checks whether a block with the height, version and timestamp in `context` is allowed to contain this
    * type of transaction. In generation 2, the function also checks the id and the fee that the transaction states.
    *
-   * @param context height, version and timestamp of the block; for a transaction of the pool, height, version and
-   *   timestamp of the tip. A field is undefined if the same check in lisk-sdk does not get the field. If the height
+   * @param context height, version and timestamp of the block; for a transaction of the pool, the values of the tip. If
+   *   the same check in lisk-sdk does not get one of the three values, this value is undefined here, too. If the height
    *   is undefined, the function refuses all types that are limited to a range of heights
    */
   validateTransaction(
@@ -53,33 +53,33 @@ export interface Rules {
   typeErrors(transaction: Transaction, context: TransactionContext): readonly TransactionError[];
 
   /**
-   * Returns the signature checks that `validateTransaction` makes. Other threads can make these checks before the node
-   * calls `validateTransaction`.
+   * Returns the signature checks that `validateTransaction` makes. The node can let other threads make these checks
+   * before it calls `validateTransaction`.
    */
   primarySignatureChecks(transaction: Transaction): readonly SignatureCheck[];
 
   /**
-   * Creates a search for the keys with which a transaction was signed. The search covers the second signature, and the
-   * signatures of the members of a multisignature account (a group), but not the primary signature. The search takes
-   * the possible keys from the state. If the transaction registers a group, the search takes the members' keys from the
-   * transaction. The search yields signature checks in several steps, so that other threads can make the checks before
-   * the transaction is verified. The search returns no value. The search only makes the later verification faster: the
-   * signature cache then has the results of the checks, and the verification tries the right member's key first. No
-   * verdict on the transaction depends on the search.
+   * Creates a search for the keys with which a transaction was signed. The search covers the second signature and the
+   * members' signatures (signatures by members of a multisignature account). The search does not cover the primary
+   * signature. The search takes the possible keys from the state. If the transaction registers a multisignature account
+   * (a group), the search takes the members' keys from the transaction. The search yields signature checks in several
+   * steps, so that other threads can make the checks before the transaction is verified. The search returns no value.
+   * The search only makes the later verification faster: the signature cache then has the results of the checks, and
+   * the verification tries the right member's key first. No verdict on the transaction depends on the search.
    *
-   * @param state the state from which the search takes the keys, usually the state at the tip. The block that will
-   *   contain the transaction need not be the next block after the tip
+   * @param state the state from which the search takes the keys, usually the state at the tip. It is possible that a
+   *   later block than the next block will contain the transaction
    * @returns undefined if the transaction has only its primary signature
    */
   signatureSearch(state: StateReader, transaction: Transaction): SignatureSearch | undefined;
 
   /**
-   * Verifies one transaction against `state`, without changing `state`. Checks that the slot of the transaction's
-   * timestamp is not in the future, that the transaction is not in the chain, and that the transaction can be applied
-   * to `state`. An inert transaction (a transaction that the exceptions of the network list in `inertTransactions`)
-   * always gets the verdict `ok`.
+   * Verifies one transaction against `state`, without changing `state`. The function makes three checks: the slot of
+   * the transaction's timestamp is not in the future, the transaction is not in the chain, and the transaction can be
+   * applied to `state`. An inert transaction (a transaction that the exceptions of the network list in
+   * `inertTransactions`) always gets the verdict `ok`.
    *
-   * @param nowS present chain time in whole seconds since the epoch of the network
+   * @param nowS current chain time in whole seconds since the epoch of the network
    */
   verifyTransaction(
     state: StateReader,
@@ -90,14 +90,14 @@ export interface Rules {
 
   /**
    * Applies the transactions of a batch, one after another, to a copy of `state`. Returns a verdict for each
-   * transaction. A failing or pending transaction does not change the copy. A transaction also fails if the chain
-   * already has this transaction, or if `poolFault` returns an error for the transaction. In generation 2, a
-   * transaction also fails if `forgingFault` (`gen2/transactions.ts`) returns an error.
+   * transaction. A transaction with the verdict `fail` or `pending` does not change the copy. A transaction also fails
+   * if the chain already has this transaction, or if `poolFault` returns an error for the transaction. In generation 2,
+   * a transaction also fails if `forgingFault` (`gen2/transactions.ts`) returns an error.
    *
    * If a sender has several transactions in the batch, the balance that the sender had before the batch limits the
    * total of the amounts and fees of these transactions. Transactions that the chain already has do not count in this
-   * total. A transaction that would exceed the limit fails, and also does not count in the total. A transaction that is
-   * pending, or that fails for another reason, counts in the total.
+   * total. A transaction that would exceed the limit fails, and does not count in the total either. A transaction that
+   * is pending, or that fails for another reason, counts in the total.
    */
   processTransactions(
     state: StateReader,
@@ -109,8 +109,8 @@ export interface Rules {
    * Adds a signature of a group member to a pending transaction. The function also removes the invalid signatures that
    * it finds among the members' signatures of the transaction.
    *
-   * @returns the transaction with the added signature, and whether the transaction then has all signatures that it
-   *   needs. If the function refuses the signature, it returns the refusal
+   * @returns the transaction with the added signature. The member `complete` of the result is true if this transaction
+   *   has all signatures that it needs. If the function refuses the signature, it returns the refusal instead
    */
   addMemberSignature(
     state: StateReader,
@@ -123,10 +123,10 @@ export interface Rules {
    * Returns whether a transaction has enough signatures of group members. A transaction needs these signatures if its
    * sender is a multisignature account (a group), or if the transaction registers a group.
    *
-   * - `none`: The transaction needs no signature of a member, and has none.
-   * - `ready`: The transaction has enough signatures of members, and all are valid.
-   * - `pending`: The transaction has too few signatures of members, or its list `signatures` has a faulty entry. A
-   *   faulty entry is a signature that belongs to no member, or that occurs twice.
+   * - `none`: The transaction needs no member's signature, and has none.
+   * - `ready`: The transaction has enough members' signatures, and all of them are valid.
+   * - `pending`: The transaction has too few members' signatures, or its list `signatures` has a faulty entry. An entry
+   *   is faulty if the signature belongs to no member, or if the signature occurs twice in the list.
    */
   multisignatureStatus(
     state: StateReader,
@@ -135,20 +135,21 @@ export interface Rules {
   ): 'none' | 'pending' | 'ready';
 
   /**
-   * The reason why the pool refuses a transaction that a block is allowed to contain; undefined if the pool accepts the
-   * transaction. The cause of a refusal is always an unknown JSON member of the asset (a member that the transaction
-   * type does not define). The pool refuses the transaction in three cases:
+   * The reason why the pool refuses a transaction although a block is allowed to contain the transaction; undefined if
+   * the pool accepts the transaction. The cause of a refusal is always an unknown JSON member of the asset (a member
+   * that the transaction type does not define). The pool refuses the transaction in three cases:
    *
    * - The member makes the asset too large, or has too many levels of nested arrays and objects.
    * - lisk-sdk cannot store the member.
-   * - The name of the member is `amount`, but its value is not a whole number of beddows from 0 to 200 million LSK.
+   * - The name of the member is `amount`, and the value is not a whole number of beddows in the range from 0 to 200
+   *   million LSK.
    */
   poolFault(transaction: Transaction): TransactionError | undefined;
 
   /**
-   * Whether lisk-sdk marks the type of the transaction as a type with unique data (`containsUniqueData`). For example,
-   * two delegates cannot register the same username. After a block with a transaction of such a type, the node verifies
-   * all transactions of this type in the pool again.
+   * True if lisk-sdk marks the type of the transaction as a type with unique data (`containsUniqueData`). For example,
+   * usernames are unique: two delegates cannot register the same username. After a block with a transaction of such a
+   * type, the node verifies all transactions of this type in the pool again.
    */
   hasUniqueData(transaction: Transaction): boolean;
 
@@ -172,19 +173,19 @@ export interface Rules {
    * cover the reward.
    *
    * @param context present if the block extends the tip. The function then also checks the reward (generation 3) or the
-   *   slot (generation 2). The function makes this check together with the checks above, as lisk-sdk does. The message
-   *   for a block with several faults is therefore the same as in lisk-sdk. In generation 2, the function accepts a
-   *   block whose only fault is a wrong slot, and `applyBlock` refuses the block later. If a block with a wrong slot
-   *   also has other faults, the function adds the wrong slot to the message
+   *   slot (generation 2). The function makes this additional check together with the other checks, as lisk-sdk does.
+   *   The message for a block with several faults is therefore the same as in lisk-sdk. In generation 2, the function
+   *   accepts a block whose only fault is a wrong slot, and `applyBlock` refuses the block later. If a block with a
+   *   wrong slot also has other faults, the function adds the wrong slot to the message
    * @throws BlockRejected
    */
   validateBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void;
 
   /**
-   * Checks that the generator of a block owns the slot of the block. The parent of the block need not be the tip. If
-   * the delegate list of the round changes with each block (`ignoreDelegateListCacheForRounds`), the function checks
-   * nothing. Anybody can create a key pair, and sign any number of blocks whose only fault is that the generator does
-   * not own the slot. The node refuses these blocks with this check, which costs little time.
+   * Checks that the generator of a block owns the slot of the block. The function also works for a block whose parent
+   * is not the tip. If the delegate list of the round changes with each block (`ignoreDelegateListCacheForRounds`), the
+   * function checks nothing. Anybody can create a key pair, and sign any number of blocks whose only fault is that the
+   * generator does not own the slot. The node refuses these blocks with this check, which costs little time.
    *
    * @param state the state after the parent of the block, or the state after a rival of the block (another block with
    *   the same parent)
@@ -193,11 +194,11 @@ export interface Rules {
   verifySlotOwner(state: StateReader, block: BlockHeader): void;
 
   /**
-   * Verifies a validated block against the state of its parent, and applies it. The checks cover parent, slot, forger
-   * and transactions. In generation 3, the checks also cover the reward, `maxHeightPreviouslyForged` and
-   * `maxHeightPrevoted`. Each transaction must be valid in two states: the state of the parent, and the state after the
-   * earlier transactions of the block. For the last block of a round, the function also makes the changes at the end of
-   * the round. The function does not store the block.
+   * Verifies a block against the state of its parent, and applies the block. The block must have passed `validateBlock`
+   * before. The checks cover parent, slot, forger and transactions. In generation 3, the checks also cover the reward,
+   * `maxHeightPreviouslyForged` and `maxHeightPrevoted`. Each transaction must be valid in two states: the state of the
+   * parent, and the state after the earlier transactions of the block. For the last block of a round, the function also
+   * makes the changes at the end of the round. The function does not store the block.
    *
    * @param state the state after the parent of the block. If the function throws an error, the caller must discard this
    *   state, because it is possible that the function has written changes to it
@@ -211,24 +212,26 @@ export interface Rules {
   /** Returns the relation of a received block to the tip, for example that the block extends the tip. */
   forkStatus(tip: TipView, received: TipView): ForkStatus;
 
-  /** Whether an announced tip is better than the tip `than`. The function compares only members of `AnnouncedTip`. */
+  /**
+   * True if an announced tip is better than the tip `than`. The function compares only the members of `AnnouncedTip`.
+   */
   prefersTip(announced: AnnouncedTip, than: AnnouncedTip): boolean;
 
   /**
-   * Whether blocks become final (BFT). The protocol forbids contradicting headers of a delegate only if this value is
-   * true.
+   * True if blocks become final (BFT). Only in this case, the protocol forbids a delegate to sign two headers that
+   * contradict each other.
    */
   readonly hasFinality: boolean;
 
   /**
-   * Returns the height of the highest final block. The function reads this height from `state`. Returns 0 if the
-   * generation has no finality. With finality, the genesis block (height 1) is always final.
+   * Returns the height of the highest final block, as `state` contains it. Returns 0 if the generation has no finality.
+   * In a generation with finality, the genesis block (height 1) is always final.
    */
   finalizedHeight(state: StateReader): number;
 
   /**
-   * Returns the largest height whose block has prevotes of at least two thirds of the active delegates. The function
-   * reads this height from `state`. Returns 0 if the generation has no finality.
+   * Returns the largest height, as `state` contains it, whose block has prevotes from at least two thirds of the active
+   * delegates. Returns 0 if the generation has no finality.
    */
   maxHeightPrevoted(state: StateReader): number;
 
@@ -256,8 +259,8 @@ export interface Rules {
   /**
    * Builds and signs the next block.
    *
-   * @param request.previouslyForged the last header that the signing journal contains for the delegate with the key
-   *   pair `request.keyPair`, or the header that `handOver` returned; undefined if there is no such header
+   * @param request.previouslyForged the last header of the delegate with the key pair `request.keyPair` in the signing
+   *   journal, or instead the header that `handOver` returned; undefined if there is no such header
    * @throws ProtocolError `FORGING_CONTRADICTS` if the new header would contradict `previouslyForged`. The function
    *   throws this error before it signs anything
    * @throws ProtocolError `FORGER_LEAVES`, `FORGER_NOT_IN_TURN`, `FORGER_SLOT_TAKEN`, `FORGING_CONTRADICTS` or
@@ -273,9 +276,9 @@ export interface Rules {
   contradiction(earlier: SignedHeader, header: SignedHeader): string | undefined;
 
   /**
-   * Finds the header that `forge` gets as `previouslyForged` instead of the delegate's last header in the signing
-   * journal. The engine calls this function if it is possible that the delegate has signed headers which are not in the
-   * journal.
+   * Finds the header that the engine passes to `forge` as `previouslyForged` in a special case: it is possible that the
+   * delegate has signed headers which are not in the signing journal. In all other cases, `previouslyForged` is the
+   * delegate's last header in the journal.
    */
   handOver(state: StateReader, tip: BlockHeader, request: HandOverRequest): HandOver;
 }
@@ -283,27 +286,30 @@ export interface Rules {
 export interface HandOverRequest {
   readonly publicKey: PublicKey;
   /**
-   * Chain time in whole seconds. All headers of the delegate that are not in the signing journal are older than this
-   * time.
+   * Chain time (see `slots.ts`) in whole seconds. All headers of the delegate that are not in the signing journal are
+   * older than this time.
    */
   readonly sinceS: number;
   /** The delegate's last header in the signing journal. */
   readonly last: SignedHeader | undefined;
   /**
-   * Whether the delegate need not wait for a newer final block. There are two possible reasons. First, no header
-   * outside of the signing journal can be on a branch above the final block. Second, this node made all blocks of a
-   * young chain (a chain on which only the genesis block is final).
+   * True if the delegate need not wait for a newer final block. The value is true for one of two reasons. First, no
+   * header outside of the signing journal can be on a branch above the final block. Second, this node made all blocks
+   * of a young chain (a chain on which only the genesis block is final).
    */
   readonly isWaitNeedless: boolean;
-  /** Whether this node made all blocks of a young chain. No other node is then known to have signed on this chain. */
+  /**
+   * True if this node made all blocks of a young chain. In this case, this node knows no block that another node signed
+   * on this chain.
+   */
   readonly hasMadeAllBlocks: boolean;
   /**
-   * Chain time in whole seconds. The wait of the delegate can end although it is still possible that another node
-   * signed a block for the delegate that the chain of this node does not contain. Such a block is older than this time.
-   * The value is 0 if there can be no such block.
+   * Chain time in whole seconds. When the wait of the delegate ends, it is still possible that another node has signed
+   * a block for the delegate, and that the chain of this node does not contain this block. Every such block is older
+   * than this time. The value is 0 if there can be no such block.
    */
   readonly coveredUntilS: number;
-  /** Present chain time in whole seconds. */
+  /** Current chain time in whole seconds. */
   readonly nowS: number;
 }
 
@@ -319,7 +325,7 @@ export type HandOver =
 export interface BlockContext {
   /** The state after the parent of the block. */
   readonly state: StateReader;
-  /** Present chain time in whole seconds since the epoch of the network. */
+  /** Current chain time in whole seconds since the epoch of the network. */
   readonly nowS: number;
 }
 
@@ -330,7 +336,7 @@ export interface TransactionContext {
 }
 
 export interface ApplyContext {
-  /** Present chain time in whole seconds since the epoch of the network. */
+  /** Current chain time in whole seconds since the epoch of the network. */
   readonly nowS: number;
   readonly verify: SignatureOracle;
 }
@@ -340,13 +346,14 @@ export interface TipView {
   readonly header: BlockHeader;
   /**
    * Chain time in whole seconds at which the node received the block from a peer. The time is undefined in four cases:
-   * the node forged the block, downloaded the block in a sync, loaded the block from the store, or reverted the blocks
-   * after this block. A block without this time counts as received in its slot.
+   * the node forged the block itself, downloaded the block in a sync, or loaded the block from the store, or the block
+   * became the tip again because the node reverted later blocks. A block without this time counts as received in its
+   * slot.
    */
   readonly receivedAtS?: number;
 }
 
-/** The tip of a peer, as the peer announces it. */
+/** The tip of a peer's chain, as the peer announces the tip. */
 export interface AnnouncedTip {
   readonly height: number;
   /** The peer's value of `Rules.maxHeightPrevoted`; 0 if nodes of the generation do not announce this value. */
@@ -382,8 +389,8 @@ export interface Codec {
   /** Writes a transaction in the JSON form in which nodes of the generation send it. */
   transactionToJson(transaction: Transaction): JsonObject;
   /**
-   * Writes the stored form of a transaction: the bytes from which its id is computed, then the data that these bytes do
-   * not contain.
+   * Writes the stored form of a transaction. The stored form has two parts: first the bytes from which the id of the
+   * transaction is computed, then the data that these bytes do not contain.
    */
   encodeTransaction(transaction: Transaction): Uint8Array;
   /**
@@ -411,8 +418,8 @@ export interface Codec {
    */
   headerToJson(header: BlockHeader): JsonObject;
   /**
-   * Writes the stored form of a header: the signed bytes, then the signature, then the height if the signed bytes do
-   * not contain it.
+   * Writes the stored form of a header: the signed bytes, then the signature. If the signed bytes do not contain the
+   * height, the height comes after the signature.
    */
   encodeHeader(header: BlockHeader): Uint8Array;
   /**
@@ -429,8 +436,8 @@ export interface Codec {
   genesisFromJson(json: unknown): Block;
   /**
    * Frees the cached bytes and digests of all transactions. Without this call, the cached data of a transaction stays
-   * in memory as long as the transaction. A caller that handles many blocks, each for a short time, calls the function
-   * to reduce the work of the garbage collector.
+   * in memory as long as the transaction. A caller that handles many blocks, each for a short time, can call the
+   * function to reduce the work of the garbage collector.
    */
   forgetTransactions(): void;
 }

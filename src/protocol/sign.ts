@@ -28,7 +28,7 @@ interface SigningRequest {
   /** Chain time in whole seconds since the epoch of the network. */
   readonly timestamp: number;
   readonly keyPair: KeyPair;
-  /** Second key pair, if the sender has registered one. */
+  /** Second key pair of the sender; undefined if the sender has not registered a second key. */
   readonly secondKeyPair?: KeyPair;
 }
 
@@ -39,8 +39,9 @@ export interface TransactionSigner {
    */
   sign(request: SigningRequest): Transaction;
   /**
-   * Signs a transaction as a member of a multisignature group. The sender must have signed the transaction before,
-   * because the result contains the id of the transaction, and the id depends on the sender's signature.
+   * Signs a transaction as a member of a multisignature group. The sender must have signed the transaction before the
+   * members. The reason is that the result contains the id of the transaction, and this id depends on the sender's
+   * signature.
    */
   signAsMember(transaction: Transaction, keyPair: KeyPair): MemberSignature;
   /** Converts a transaction to JSON in the form that the generation uses. */
@@ -72,7 +73,7 @@ export interface TransactionSigner {
    * second signature.
    */
   isSignedBySecond(transaction: Transaction, publicKey: PublicKey): boolean;
-  /** Returns those of the keys `publicKeys` for which the transaction has a valid member's signature. */
+  /** Returns each key of `publicKeys` for which the transaction has a valid member's signature. */
   signersAmong(transaction: Transaction, publicKeys: readonly PublicKey[]): readonly PublicKey[];
   /**
    * Returns the bytes from which the id of a transaction is computed. The bytes include the signatures of the sender,
@@ -82,8 +83,8 @@ export interface TransactionSigner {
   /**
    * Returns the transactions for which `toBytes` returns the given bytes. The returned transactions have no members'
    * signatures. The list is empty if the function cannot read a transaction from the bytes. For example, it cannot read
-   * transactions of types 5 and 7. The list has two transactions if the last 128 bytes can be either 64 bytes of
-   * transfer data before one signature, or two signatures.
+   * transactions of types 5 and 7. The list has two transactions if the last 128 bytes have two possible meanings: 64
+   * bytes of transfer data and one signature, or two signatures.
    */
   fromBytes(bytes: Uint8Array): readonly Transaction[];
 }

@@ -20,8 +20,8 @@ export interface MultisignatureGroup {
 export interface Account {
   readonly address: Address;
   /**
-   * The account gets its public key from the first transaction that the account sends, or from a transaction that makes
-   * the account a member of a group. After that, the public key never changes, except for the case of its letters.
+   * Public key of the account. The account gets this key from the first transaction that the account sends, or from a
+   * transaction that makes the account a member of a group. After that, only the letter case of the key can change.
    * While the node applies a block, the key can have upper-case letters (`tx/apply.ts`). After the block, the key is in
    * lower case.
    */
@@ -43,20 +43,20 @@ export interface Account {
 }
 
 /**
- * The data of a delegate that the state stores besides the delegate's account. The registration of the delegate adds
- * these data to the state.
+ * The data of a delegate that the state stores in addition to the delegate's account. The registration of the delegate
+ * adds these data to the state.
  */
 export interface Delegate {
   readonly publicKey: PublicKey;
   readonly address: Address;
   readonly username: string;
   /**
-   * Vote weight in beddows. In generation 3, the value is the present weight. In generation 2, the value is the weight
+   * Vote weight in beddows. In generation 3, the value is the current weight. In generation 2, the value is the weight
    * at the end of the last completed round.
    */
   readonly voteWeight: bigint;
   /**
-   * In generation 2, the value is the amount in beddows by which the vote weight has changed during the present round.
+   * In generation 2, the value is the amount in beddows by which the vote weight has changed during the current round.
    * The node adds this amount to `voteWeight` at the end of the round. In generation 3, the value is always 0.
    */
   readonly pendingVoteWeight: bigint;
@@ -78,8 +78,8 @@ export interface StateReader {
   delegates(): Iterable<Delegate>;
   /**
    * Returns the delegate list that `setRoundList` stored under this index (`listIndexOf` in `rounds.ts` computes the
-   * index). The list begins with the delegate that has the highest vote weight. The forging order of a round is a
-   * shuffled copy of such a list.
+   * index). The list begins with the delegate that has the highest vote weight. The order of the forgers in a round is
+   * a shuffled copy of such a list.
    */
   roundList(index: number): readonly PublicKey[] | undefined;
   /**
@@ -105,8 +105,8 @@ export interface StateWriter extends StateReader {
   setAccount(account: Account): void;
   setDelegate(delegate: Delegate): void;
   /**
-   * Stores a list of delegates under an index. For the same index, `roundList` then returns this list. If `list` is
-   * undefined, the function removes the list at this index.
+   * Stores a list of delegates under an index. After this call, `roundList` returns this list for the same index. If
+   * `list` is undefined, the function removes the list at this index.
    */
   setRoundList(index: number, list: readonly PublicKey[] | undefined): void;
   setBftState(bftState: Uint8Array): void;
@@ -157,11 +157,11 @@ export interface StateChanges {
 const NOTHING: ReadonlyMap<never, never> = new Map<never, never>();
 
 /**
- * Collects changes to an underlying state, without changing this state. Afterwards, the caller writes or drops the
- * changes. The overlay returns the values that were written to it. The overlay reads all other values from the
- * underlying state. The node uses overlays to check transactions of the pool, to verify a single transaction, and to
- * apply its own unsigned block before it signs the block. An overlay also collects the changes of a block until the
- * node stores these changes.
+ * Collects changes to an underlying state, without changing this state. Later, the caller either writes these changes
+ * to the underlying state, or drops them. The overlay returns the values that were written to it. The overlay reads all
+ * other values from the underlying state. The node uses overlays to check transactions of the pool, and to verify a
+ * single transaction. Before the node signs its own block, it applies the unsigned block to an overlay. An overlay also
+ * collects the changes of a block until the node stores these changes.
  */
 export class StateOverlay implements StateWriter {
   readonly #below: StateReader;
@@ -255,7 +255,7 @@ export class StateOverlay implements StateWriter {
   }
 }
 
-/** Writes all changes of an overlay to another writer. */
+/** Writes all changes of an overlay to the state writer `to`. */
 export function writeChanges(changes: StateChanges, to: StateWriter): void {
   for (const account of changes.accounts.values()) to.setAccount(account);
   for (const delegate of changes.delegates.values()) to.setDelegate(delegate);

@@ -5,8 +5,8 @@
  */
 
 /**
- * Hexadecimal text of 32 bytes, in lower case. There are two exceptions. The key in a `MemberSignature` can have
- * upper-case letters. While the node applies a block, `Account.publicKey` can also have upper-case letters, because
+ * Hexadecimal text of 32 bytes, in lower case, with two exceptions. First, the key in a `MemberSignature` can have
+ * upper-case letters. Second, `Account.publicKey` can have upper-case letters while the node applies a block, because
  * later transactions of the account in the block must contain the key in the same letter case (`tx/apply.ts`).
  */
 export type PublicKey = string;
@@ -114,7 +114,7 @@ export interface Transaction {
   readonly signSignature?: Signature;
   /**
    * Signatures of group members. The signatures that arrived with the transaction keep their letter case, because the
-   * network compares signatures by their text. Neither the signed bytes nor the id include the signatures of group
+   * network compares the texts of signatures. Neither the signed bytes nor the id include the signatures of group
    * members.
    */
   readonly signatures: readonly Signature[];
@@ -124,8 +124,8 @@ export interface Transaction {
    */
   readonly recipientPublicKey?: PublicKey;
   /**
-   * The original JSON of members, if the node cannot compute this JSON from the other members. The value is undefined
-   * for nearly all transactions.
+   * The original JSON of some members. This value exists only if the node cannot compute this JSON from the other
+   * members of the transaction. The value is undefined for nearly all transactions.
    */
   readonly written?: OriginalJson;
 }
@@ -173,13 +173,15 @@ export interface BlockHeader {
   readonly generatorPublicKey: PublicKey;
   readonly blockSignature: Signature;
   /**
-   * The maximum height of the headers that the generator has signed before, as the generator states it (LIP-0014). Only
-   * blocks of version 2 (generation 3) contain this height. For blocks of earlier versions, the value is 0.
+   * The greatest height at which the generator has signed a header before, as the generator itself states this height
+   * (LIP-0014). Only blocks of version 2 (generation 3) contain this height. For blocks of earlier versions, the value
+   * is 0.
    */
   readonly maxHeightPreviouslyForged: number;
   /**
-   * The largest height that has enough prevotes in the chain below this block, as the generator states it (LIP-0014).
-   * Only blocks of version 2 (generation 3) contain this height. For blocks of earlier versions, the value is 0.
+   * The largest height that has enough prevotes in the chain below this block, as the generator states this height
+   * (LIP-0014). Only blocks of version 2 (generation 3) contain this height. For blocks of earlier versions, the value
+   * is 0.
    */
   readonly maxHeightPrevoted: number;
 }

@@ -18,7 +18,7 @@ export interface TransactionError {
   readonly expected?: string | number;
 }
 
-/** The verdict about a transaction at a given state. */
+/** The verdict about a transaction for a given state. */
 export type TransactionVerdict =
   | { readonly status: 'ok' }
   /** The transaction still lacks members' signatures, and has no other error. */
@@ -29,9 +29,10 @@ export type TransactionVerdict =
 export interface MemberSignatureRefusal {
   readonly errors: readonly TransactionError[];
   /**
-   * `unfit` has three cases: the transaction neither comes from a multisignature account nor registers one, the key of
-   * the signature belongs to no member, or the transaction already has the signature. In these cases, the node does not
-   * verify the signature. `false`: the signature is invalid for the key.
+   * `unfit` has three cases: the transaction has nothing to do with a multisignature account (its sender is no such
+   * account, and it registers no such account), the key of the signature belongs to no member, or the transaction
+   * already has the signature. In these cases, the node does not verify the signature. `false`: the signature is
+   * invalid for the key.
    */
   readonly kind: 'unfit' | 'false';
 }
@@ -105,7 +106,7 @@ export type TransactionRejectionCode =
   /** The timestamp of the transaction is in a future slot, by the clock of this node. */
   | 'TRANSACTION_IN_FUTURE'
   /**
-   * The transaction is not valid in the present state, for example because the sender cannot pay the fee. The code also
+   * The transaction is not valid in the current state, for example because the sender cannot pay the fee. The code also
    * applies to a transaction that the pool refuses although a block is allowed to contain it (`Rules.poolFault`).
    */
   | 'TRANSACTION_NOT_APPLICABLE'
@@ -150,8 +151,8 @@ export type BlockRejectionCode =
   | 'BLOCK_FORGER_LEAVES'
   | 'BLOCK_KNOWN'
   /**
-   * The block is valid, but lisk-sdk cannot store it. Nodes of lisk-sdk pass on such a block to their peers, and then
-   * refuse it.
+   * The block is valid, but lisk-sdk cannot store it. Nodes of lisk-sdk first pass such a block on to their peers, and
+   * then refuse the block.
    */
   | 'BLOCK_UNSTORABLE'
   /**
@@ -213,5 +214,5 @@ export type ForkStatus =
    * block if its generator is not a registered delegate.
    */
   | 'betterChain'
-  /** The block has any other relation to the tip. The node ignores it. */
+  /** The block has any other relation to the tip. The node ignores the block. */
   | 'discard';

@@ -17,7 +17,8 @@ import type { Block } from '../types.ts';
  * of the block. It then applies all votes, because a vote needs the registration of its delegate. An account that sends
  * tokens in this block can end with a negative balance, because no account has tokens before this block.
  *
- * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE` for a vote for a key that the block does not register as a delegate
+ * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE` if a vote names a public key that the block does not register as a
+ *   delegate
  */
 export function applyGenesisTransactions(state: StateWriter, genesis: Block, context: ApplyTransactionContext): void {
   const votes = genesis.transactions.filter(({ payload }) => payload.kind === 'vote');

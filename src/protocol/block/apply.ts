@@ -47,7 +47,7 @@ export function parentOf(
 
 export const SLOT_FAULT = 'Invalid block timestamp';
 
-/** The slot of a block, the slot of its parent, and the present slot. */
+/** The slot of a block, the slot of the block's parent, and the current slot. */
 interface BlockSlots {
   readonly slot: number;
   readonly parentSlot: number;
@@ -94,8 +94,8 @@ export function verifyReward(block: BlockHeader, expected: bigint, params: Chain
 
 /**
  * @param order the order of forgers in the block's round; undefined if the delegate list of the round is unknown
- * @param text returns the message of the error, in the wording of the network's generation. The argument is the slot of
- *   the block
+ * @param text function that returns the error message in the wording of the network's generation. The function gets the
+ *   slot of the block as its argument
  * @throws BlockRejected `BLOCK_FORGER_INVALID` if the generator does not own the slot, or if `order` is undefined
  */
 export function verifyForger(
@@ -119,10 +119,10 @@ export function refuseConfirmed(state: StateReader, block: Block): void {
 }
 
 /**
- * Verifies each transaction of a block separately, against the state before the block. Then applies the transactions
- * one after another. Inert transactions (`exceptions.inertTransactions`) are part of the block, but are neither
- * verified nor applied. The caller must call `refuseConfirmed` first, because this function does not check whether the
- * chain already has a transaction.
+ * Verifies each transaction of a block separately, against the state before the block. After that, applies the
+ * transactions one after another. Inert transactions (`exceptions.inertTransactions`) are part of the block, but are
+ * neither verified nor applied. The caller must call `refuseConfirmed` first, because this function does not check
+ * whether the chain already has a transaction.
  *
  * @throws BlockRejected `BLOCK_TRANSACTION_INVALID` with the errors of the first invalid transaction; or
  *   `BLOCK_UNSTORABLE` if lisk-sdk could not store the block

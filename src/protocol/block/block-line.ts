@@ -1,7 +1,7 @@
 /**
- * Converts blocks to and from lines of text. A line is the JSON that nodes of the network's generation send, except
- * that the totals and the reward are always strings. Nodes of generation 2 send a total or a reward as a number if its
- * value is below 10^15 beddows.
+ * Converts blocks to and from lines of text. A line is the JSON that nodes of the network's generation send, with one
+ * difference: the totals and the reward are always strings. Nodes of generation 2 send a total or a reward as a number
+ * if its value is below 10^15 beddows.
  */
 
 import type { Codec } from '../rules.ts';
@@ -107,7 +107,8 @@ function contradiction(given: unknown, known: Json): Contradiction | undefined {
   for (let pair = open.pop(); pair !== undefined; pair = open.pop()) {
     const inside = membersOf(pair);
     if (typeof inside === 'string') return { path: pair.path, message: inside };
-    // `pop` takes the last pair first, so the reversed order keeps the order of the members in the line.
+    // The loop takes the last pair of `open` first (`pop`). The pairs are therefore added in reverse order, so that the
+    // loop compares the members in the order of the line.
     for (const each of inside.reverse()) open.push(each);
   }
   return undefined;

@@ -1,6 +1,6 @@
 /**
- * Converts block headers to bytes and back. All integers are little-endian, except the id of the previous block.
- * LIP-0014 defines big-endian heights, but lisk-sdk 3.0.2 signs little-endian heights.
+ * Converts block headers to bytes and back. The id of the previous block is big-endian; all other integers are
+ * little-endian. LIP-0014 defines big-endian heights, but lisk-sdk 3.0.2 signs little-endian heights.
  */
 
 import { idOf } from '../../crypto/hash.ts';

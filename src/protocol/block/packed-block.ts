@@ -16,8 +16,8 @@ const FACTS_BYTES = 2 * NUMBER_BYTES;
 
 /**
  * Packs a block into three parts: the header, the ids and addresses, and the transactions. The second part contains the
- * id of the block, and the id and the sender's address of each transaction. Because of the second part, unpacking a
- * block needs no hash computation for the ids and addresses.
+ * id of the block, and the id and the sender's address of each transaction. The second part saves time: without it,
+ * unpacking a block would have to compute the ids and addresses as hashes.
  */
 export function packBlock(block: Block, codec: Codec): Buffer {
   const { transactions } = block;
@@ -56,8 +56,8 @@ export function unpackBlock(packed: Buffer, codec: Codec): Block {
 }
 
 /**
- * Caches the transactions that were unpacked last, because code that handles a block reads its transactions several
- * times.
+ * Caches the transactions that were unpacked last. The code that handles a block reads the transactions of the block
+ * several times.
  */
 let latest: { readonly packed: Buffer; readonly transactions: readonly Transaction[] } | undefined;
 

@@ -8,8 +8,8 @@ import type { ChainParams } from '../params.ts';
 type Versions = Pick<ChainParams, 'exceptions'>;
 
 /**
- * Returns the block version for a height. In `exceptions.blockVersions`, the exceptions of the network can list other
- * versions for the height. The result is the lowest of these versions and `own` (the version of the generation).
+ * Returns the block version for a height. The network can define other versions for the height in
+ * `exceptions.blockVersions`. The result is the lowest of these versions and `own` (the version of the generation).
  */
 export function versionAt(height: number, own: number, params: Versions): number {
   const excepted = [...params.exceptions.blockVersions]
@@ -18,7 +18,10 @@ export function versionAt(height: number, own: number, params: Versions): number
   return Math.min(...excepted, own);
 }
 
-/** True if the version is `own` (the version of the generation), or if the exceptions of the network contain it. */
+/**
+ * True if the version is `own` (the version of the generation), or if `exceptions.blockVersions` of the network
+ * contains the version.
+ */
 export function isVersionKnown(version: number, own: number, params: Versions): boolean {
   return version === own || params.exceptions.blockVersions.has(version);
 }

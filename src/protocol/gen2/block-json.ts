@@ -31,8 +31,8 @@ const TOTAL_AS_NUMBER_LIMIT = 1_000_000_000_000_000n;
 /**
  * Reads a block. The function computes the id of the block, and ignores unknown members. If `totalAmount`, `totalFee`,
  * `reward`, `version` or `payloadLength` is missing or null, its value is 0. If `numberOfTransactions` is missing, its
- * value is the length of the list `transactions`. The height comes from the JSON, but no signature covers the height.
- * `applyBlock` checks the height later.
+ * value is the length of the list `transactions`. The height comes from the JSON. Because no signature covers the
+ * height, `applyBlock` checks the height later.
  *
  * @throws BlockRejected `BLOCK_VERSION_INVALID` if the network has no blocks of this version
  * @throws BlockRejected `BLOCK_UNSTORABLE` if a total of more than 64 bits agrees with the transactions (`totalOr`)
@@ -129,7 +129,7 @@ function readBlock(
 /**
  * Reads `numberOfTransactions`. If this member is missing, the result is the length of the list `transactions`; if the
  * list is also missing, the result is 0. The value null does not count as missing, and is refused. The function also
- * refuses a block without `numberOfTransactions` in which `transactions` is present but is not a list.
+ * refuses a block without `numberOfTransactions` if the member `transactions` exists and is not a list.
  */
 function readNumberOfTransactions(json: unknown, length: number): number {
   const list = member(json, 'transactions');

@@ -108,7 +108,8 @@ export function createBlockRules(
 
   function verifySlotOwner(state: StateReader, block: BlockHeader): void {
     // In some rounds, the delegate list depends on the state directly before each block (`isRecomputed`). In these
-    // rounds, only `applyBlock` checks the slot owner, because `state` can be the state after a rival of the block.
+    // rounds, only `applyBlock` checks the slot owner, because `state` can already include a rival of the block
+    // (another block with the same parent).
     if (!isRecomputed(roundOf(block.height, params), params)) verifyOwner(state, block);
   }
 

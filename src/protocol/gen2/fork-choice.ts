@@ -6,14 +6,14 @@
  *
  * A received block can be one height above the tip although the parent of the block is not the tip (fork cause 1 of
  * lisk-sdk). If the timestamp of the received block is earlier than the timestamp of the tip, lisk-sdk reverts two
- * blocks. If the timestamp of the received block is later, lisk-sdk keeps its tip, and syncs only after 20 s without a
- * new block. In both cases, this node immediately syncs from a peer that has the block. This node reverts blocks of its
- * own chain only after the blocks from the peer have proved that the peer's chain is better.
+ * blocks. If the timestamp of the received block is later, lisk-sdk keeps its tip. lisk-sdk then syncs only when it has
+ * received no new block for 20 s. In both cases, this node immediately syncs from a peer that has the block. This node
+ * reverts blocks of its own chain only after the blocks from the peer have proved that the peer's chain is better.
  *
  * If two chains of equal length differ in more than their tips, each lisk-sdk node stays on its own chain. The
- * consensus of a node is the share of its peers that have the same tip as the node. If half of the nodes are on each
- * chain, the consensus could stay too low for forging. This node compares the tips of two chains of equal length as if
- * the tips had the same parent.
+ * consensus of a node is the share of its peers that have the same tip as the node. If each of the two chains has half
+ * of the nodes, the consensus could stay too low for forging. This node compares the tips of two chains of equal length
+ * as if the tips had the same parent.
  */
 
 import type { AnnouncedTip, TipView } from '../rules.ts';

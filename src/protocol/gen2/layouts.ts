@@ -83,11 +83,11 @@ function encodeBasic(
 }
 
 /**
- * The number that encodes a recipient in the bytes: the integer before the last character of the recipient's text. The
- * number is 10 for `NaNL` (`tx/recipient.ts`). The number is 0 if there is no recipient, or if the text before the last
- * character is not an integer. Some transactions in the exceptions of live networks have a recipient whose integer has
- * more than 64 bits. The function pads such an integer with leading zeros to a multiple of eight bytes, and uses the
- * first eight bytes as the number.
+ * The number that encodes a recipient in the bytes. Normally, this number is the recipient's text without its last
+ * character, read as an integer. The number is 10 for `NaNL` (`tx/recipient.ts`). The number is 0 if the transaction
+ * has no recipient, or if the text without its last character is not an integer. Some transactions in the exceptions of
+ * live networks have a recipient whose integer has more than 64 bits. The function pads such an integer with leading
+ * zeros to a multiple of eight bytes, and uses the first eight bytes as the number.
  */
 function recipientNumber(recipientId: Address | undefined): bigint {
   if (recipientId === NAN_ADDRESS) return recipientNumberOf(recipientId);
@@ -256,8 +256,8 @@ const U64_MAX = 0xffff_ffff_ffff_ffffn;
 const RECIPIENT_DIGITS_MAX = 100;
 
 /**
- * Converts a text to an amount in beddows. Returns undefined if the text has other characters than digits, or if the
- * amount needs more than eight bytes.
+ * Converts a text to an amount in beddows. Returns undefined in two cases: the text has a character that is not a
+ * digit, or the amount needs more than eight bytes.
  */
 export function beddowsOf(amount: string): bigint | undefined {
   const digits = canonicalDigits(amount);

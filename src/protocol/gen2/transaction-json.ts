@@ -68,8 +68,8 @@ const STATIC_FEES = [
  * does. The id and the fee of the returned transaction come from the document. The function accepts a malformed
  * transaction if the network has an exception for it.
  *
- * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN`, or `TRANSACTION_INVALID` with all errors. If lisk-sdk throws
- *   a single `Error` for the fault instead of a list of errors, this list is empty
+ * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN`, or `TRANSACTION_INVALID` with the list of all errors. This
+ *   list is empty if lisk-sdk throws a single `Error` for the fault instead of a list of errors
  */
 export function transactionFromJson(json: unknown, types: Types, exceptions: Exceptions): Transaction {
   const { errors, transaction } = readTransaction(json, types);
@@ -80,13 +80,16 @@ export function transactionFromJson(json: unknown, types: Types, exceptions: Exc
   throw new TransactionRejected('TRANSACTION_INVALID', errors);
 }
 
-/** Whether a parsed transaction is malformed, but the network has an exception for it. */
+/** True if a parsed transaction is malformed and the network has an exception for the transaction. */
 export function isExceptedShape(transaction: Transaction, types: Types, exceptions: Exceptions): boolean {
   const { errors } = readTransaction(transactionToJson(transaction, types), types);
   return errors.length > 0 && isExcepted(errors, transaction, exceptions, GEN2_DIALECT);
 }
 
-/** Returns an error if the id in the transaction is wrong, and an error if the fee in the transaction is wrong. */
+/**
+ * Returns an error for a wrong id, and an error for a wrong fee. The id and the fee of the argument come from the JSON
+ * of the transaction, so either value can be wrong.
+ */
 export function statedErrors(transaction: Transaction, types: Types): readonly TransactionError[] {
   const errors: TransactionError[] = [];
   const { id, fee, payload } = transaction;
@@ -216,10 +219,10 @@ function readTransaction(json: unknown, types: Types): Reading {
 }
 
 /**
- * Whether a document has the form in which nodes write a transaction without signatures of group members. The caller
- * has checked that the document has an id. A document in this form satisfies the base schema, so the caller skips the
- * check of the schema. A document in another form can also be valid, so the caller checks such a document with the
- * schema.
+ * True if a document has the form in which nodes write a transaction without member signatures. (Only transactions of
+ * multisignature accounts have member signatures.) The caller has checked that the document has an id. A document in
+ * this form satisfies the base schema, so the caller skips the check of the schema. A document in another form can also
+ * be valid, so the caller checks such a document with the schema.
  */
 export function isPlainDocument(document: Document): boolean {
   const { amount, fee, senderId, recipientId, recipientPublicKey } = document;

@@ -49,8 +49,8 @@ export interface Gen2Type extends TransactionLayout {
   readPayload(members: PayloadMembers, id: string): AssetReading;
   assetToJson(payload: Payload): JsonObject;
   /**
-   * Whether a block at the height of the context is allowed to contain the type. If the function is absent, every block
-   * is allowed to contain the type.
+   * True if a block at the height of the context (`context`) is allowed to contain the type. If the function is absent,
+   * every block is allowed to contain the type.
    */
   matches?(context: TransactionContext): boolean;
 }

@@ -9,9 +9,9 @@ import type { StateReader } from '../state.ts';
 import type { PublicKey } from '../types.ts';
 
 /**
- * Maximum number of earlier frozen lists that `minHeightActive` searches besides the active list. The active list is
- * the list from which the forgers of round `newestList` come. Lists before these earlier lists have no effect, because
- * a header votes only for heights in its own round and in the three rounds before this round.
+ * Maximum number of earlier frozen lists that `minHeightActive` searches in addition to the active list. The active
+ * list is the list from which the forgers of round `newestList` come. Lists before these earlier lists have no effect,
+ * because a header votes only for heights in its own round and in the three rounds before this round.
  */
 const LISTS_LOOKED_BACK = 3;
 

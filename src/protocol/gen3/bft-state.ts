@@ -27,9 +27,9 @@ const MAX_PREVOTED_AT = 9;
 const FINALIZED_AT = 13;
 
 /**
- * Whether this machine has the byte order of the stored integers. With 101 delegates, a BFT state has about a thousand
- * 4-byte integers. The encoder copies these integers as bytes, because copying is faster than converting each integer.
- * On a big-endian machine, the encoder then reverses the bytes of each copied integer.
+ * True if this machine is little-endian, as the stored integers are. With 101 delegates, a BFT state has about a
+ * thousand 4-byte integers. The encoder copies these integers as bytes, because copying is faster than converting each
+ * integer. On a big-endian machine, the encoder then reverses the bytes of each copied integer.
  */
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 

@@ -203,8 +203,8 @@ export function addHeader(bftState: BftState, header: BftHeader, minHeightActive
 
 /**
  * Returns the lowest height for which a header is allowed to precommit. The result is never more than `range` heights
- * below the header. The values `maxHeightPreviouslyForged` of the delegate's headers show that all blocks that the
- * delegate forged from this height on are in this chain. `addHeader` applies further limits.
+ * below the header. From the result on, all blocks that the delegate forged are in this chain: the members
+ * `maxHeightPreviouslyForged` of the delegate's headers prove this. `addHeader` applies further limits.
  */
 function minPrecommitHeight(bftState: BftState, header: BftHeader, limits: BftLimits): number {
   const floor = Math.max(bftState.firstHeight, header.height - limits.range);
@@ -243,7 +243,7 @@ function headerAt(bftState: BftState, index: number): SignedHeights {
   };
 }
 
-/** Whether an honest delegate would have signed header `one` before header `other`. True for equal headers. */
+/** True if an honest delegate would have signed header `one` before header `other`, or if the headers are equal. */
 function isOrdered(one: SignedHeights, other: SignedHeights): boolean {
   const differences = [
     one.maxHeightPreviouslyForged - other.maxHeightPreviouslyForged,

@@ -190,9 +190,9 @@ export function createBlockRules(
 }
 
 /**
- * The BFT state before the block at this height. Except for the genesis header, the BFT state contains only headers of
- * version 2. If the BFT state lacks the header directly below this height, the result contains no headers, because no
- * header votes for heights below a missing header.
+ * The BFT state before the block at this height. The BFT state contains the genesis header (of any version) and headers
+ * of version 2, but no other headers. If the BFT state lacks the header directly below this height, the result contains
+ * no headers, because no header votes for heights below a missing header.
  */
 function bftStateBelow(state: StateReader, height: number): BftState {
   const bftState = loadBftState(state) ?? emptyBftState(FINALIZED_AT_START);

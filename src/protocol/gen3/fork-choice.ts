@@ -9,8 +9,8 @@ import type { ForkStatus } from '../verdict.ts';
 type Timing = Pick<ChainParams, 'blockTimeS'>;
 
 /**
- * Returns the relation of a received block to the tip. The function checks the cases in the order of the lines below,
- * and returns the first match.
+ * Returns the relation of a received block to the tip. The function checks one case after another, and returns the
+ * first case that matches. The order of the checks is therefore important.
  */
 export function forkStatus(tip: TipView, received: TipView, params: Timing): ForkStatus {
   if (extendsTip(tip.header, received.header)) return 'extends';

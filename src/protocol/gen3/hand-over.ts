@@ -6,9 +6,9 @@
  * the height of the final block, plus the number of slots that the chain of this node missed before the final block. A
  * new header that names this maximum height as `maxHeightPreviouslyForged` contradicts none of the unknown headers. On
  * a chain whose only final block is the genesis block, the wait is limited (`boundOfYoungChain`). If no unknown header
- * can be on a branch above the final block (`isWaitNeedless`), the node does not wait. All unknown headers are then on
- * branches that left the chain below the final block. The height of these headers has a maximum, too, because such a
- * branch can have grown by only one block in each slot up to the time `sinceS` (see `HandOverRequest`).
+ * can be on a branch above the final block (`isWaitNeedless`), the node does not wait. In this case, all unknown
+ * headers are on branches that left the chain below the final block. The height of these headers has a maximum, too,
+ * because such a branch can have grown by only one block in each slot up to the time `sinceS` (see `HandOverRequest`).
  */
 
 import { durationText } from '../../primitives/duration.ts';
@@ -117,9 +117,9 @@ export function handOver(
  * therefore limited.
  *
  * @param wait.dueS chain time at which a block with the time `sinceS` should be final
- * @param wait.isNew whether the delegate forged none of the last `range` blocks (`ownHeaders`)
- * @param wait.isWaitNeedless whether the node need not wait until `dueS`
- * @param wait.hasMadeAllBlocks whether this node made all blocks of the chain
+ * @param wait.isNew true if the delegate forged none of the last `range` blocks (`ownHeaders`)
+ * @param wait.isWaitNeedless true if the node need not wait until `dueS`
+ * @param wait.hasMadeAllBlocks true if this node made all blocks of the chain
  * @returns the height; 0 if there can be no unknown header; undefined if the node must still wait
  */
 function boundOfYoungChain(
@@ -156,9 +156,9 @@ function boundOfYoungChain(
   if (tip.timestamp < dueS) return undefined;
   // The result is the height at the time `dueS` of a branch that has a block in each slot from the first forged block
   // on. The unknown headers were signed before `sinceS`. The additional time from `sinceS` to `dueS` is necessary
-  // because the clock of the other node can have been ahead. The result does not depend on the height of the tip. If it
-  // did, delegates that sign later would name ever greater heights, and no block below these heights would become
-  // final.
+  // because the clock of the other node can have been ahead. The result does not depend on the height of the tip. If
+  // the result depended on the tip, delegates that sign later would name ever greater heights. Then no block below
+  // these heights would become final.
   return FIRST_FORGED_HEIGHT + Math.max(0, Math.ceil((dueS - first.timestamp) / params.blockTimeS));
 }
 

@@ -27,9 +27,9 @@ function typeOf<K extends PayloadKind>(
   type: number,
   kind: K,
   /**
-   * Whether the node rebuilds the asset from its known members, and so drops unknown members. If `rebuilt` is true,
-   * `assetForBaseCheck` returns an empty object, even for a malformed asset. The check of the base schema therefore
-   * never sees this asset.
+   * True if the node rebuilds the asset from the asset's known members. The node thereby drops unknown members. If
+   * `rebuilt` is true, `assetForBaseCheck` returns an empty object, even for a malformed asset. The check of the base
+   * schema therefore never sees this asset.
    */
   rebuilt: boolean,
   readAsset: TransactionType['readAsset'],

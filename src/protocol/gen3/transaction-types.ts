@@ -36,14 +36,14 @@ interface AssetLayout<K extends PayloadKind> {
   readonly kind: K;
   readonly readAsset: TransactionType['readAsset'];
   /**
-   * Whether the node rebuilds the asset from its known members, and so drops unknown members. If `rebuilt` is true,
-   * `assetForBaseCheck` returns an empty object, even for a malformed asset. The check of the base schema therefore
-   * never sees this asset.
+   * True if the node rebuilds the asset from the asset's known members. The node thereby drops unknown members. If
+   * `rebuilt` is true, `assetForBaseCheck` returns an empty object, even for a malformed asset. The check of the base
+   * schema therefore never sees this asset.
    */
   readonly rebuilt: boolean;
   /**
-   * Returns the known members of the asset that no signature covers. The payload lacks these members. If there are such
-   * members, the node stores the rebuilt asset as JSON text that begins with these members.
+   * Returns the known members of the asset that no signature covers. The payload does not contain these members. If the
+   * asset has such members, the node stores the rebuilt asset as JSON text, and the text begins with these members.
    */
   unsigned?(asset: unknown): JsonObject | undefined;
   fee(payload: Extract<Payload, { kind: K }>): bigint;

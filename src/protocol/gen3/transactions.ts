@@ -12,8 +12,8 @@ export function createTransactionRules(params: ChainParams, codec: Gen3Codec): s
     dialect: GEN3_DIALECT,
     bytes,
     isAllowed: ({ type }, context) => codec.types.get(type)?.matches?.(context) ?? codec.types.has(type),
-    // The JSON of a transaction can state an id and a fee. In this generation, nodes ignore both stated values and
-    // compute the id and the fee themselves, so a stated value is never an error.
+    // The JSON of a transaction can state an id and a fee. In this generation, nodes compute the id and the fee
+    // themselves, and ignore both stated values. A wrong value is therefore not an error.
     statedErrors: () => [],
     isExceptedShape: (transaction) => isExceptedShape(transaction, codec.types, params.exceptions),
     uniqueKinds: new Set(['delegate', 'vote']),

@@ -38,8 +38,9 @@ export function totalAmountOf(transactions: readonly Transaction[]): bigint | un
  * spending of the sender. It is subtracted from the vote weights of the delegates for whom the sender votes. If an
  * account receives the amount of the transaction, the counted amount is also added to the vote weights of the delegates
  * for whom this account votes. The payload of a registration has no member `amount`. The counted amount of a
- * registration is the unknown member `amount` of its asset. No signature covers this member. Without this member, the
- * counted amount is 0. The member can have any form that lisk-sdk's number library reads.
+ * registration is therefore the value of the unknown member `amount` in its asset. No signature covers this member. If
+ * the asset does not have this member, the counted amount is 0. The value can have any form that lisk-sdk's number
+ * library reads.
  *
  * @returns undefined if `decimalIn` cannot read the member; a block that contains the transaction is then invalid
  */
@@ -59,8 +60,8 @@ export function countedAmount(transaction: Transaction): bigint | Decimal | unde
 const unsigned = new WeakMap<Transaction, Decimal | undefined>();
 
 /**
- * Returns true if the asset has an unknown member `amount`, and the value of this member does not count as 0. No
- * signature covers this member. A value that is no number also gives the result true.
+ * Returns true if the asset has an unknown member `amount` whose value does not count as 0. No signature covers this
+ * member. The result is also true for a value that is not a number.
  */
 export function hasUnsignedAmount(transaction: Transaction): boolean {
   const amount = countedAmount(transaction);
@@ -90,9 +91,10 @@ export function decimalIn(value: unknown): Decimal | undefined {
 }
 
 /**
- * Returns the single element of a list as text, if the element is a text or a number. If the element is itself a list,
- * the same rule applies to this inner list. For any other list, the result is an empty text, which `decimalOf` refuses.
- * The reference (lisk-sdk) reads a list with a single element like the element itself.
+ * If a list has a single element, and this element is a text or a number, the function returns the element as text. If
+ * the single element is itself a list, the same rule applies to this inner list. For any other list, the result is an
+ * empty text, which `decimalOf` refuses. The reference (lisk-sdk) reads a list with a single element like the element
+ * itself.
  */
 function textOfList(list: readonly unknown[]): string {
   let value: unknown = list;

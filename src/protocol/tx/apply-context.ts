@@ -7,14 +7,16 @@
 import type { Exceptions, Generation } from '../params.ts';
 import type { SignatureOracle, Transaction } from '../types.ts';
 
-/** The values that differ between the generations, and that determine the effects or the errors of a transaction. */
+/**
+ * The values that are different in each generation. These values determine the effects and the errors of a transaction.
+ */
 export interface TransactionDialect {
   readonly generation: Generation;
   /** The `dataPath` of errors about a username. */
   readonly usernamePath: string;
   /** The `dataPath` of errors about the minimum number of members' signatures in the registration of a group. */
   readonly multisignatureMinPath: string;
-  /** Whether vote weights change immediately (`live`) or at the end of the round (`pending`). */
+  /** The time at which vote weights change: immediately (`live`), or at the end of the round (`pending`). */
   readonly voteWeight: 'live' | 'pending';
 }
 

@@ -21,10 +21,10 @@ const OK: TransactionVerdict = { status: 'ok' };
  * state changes even if there are errors, because an exception of the network can turn a failure into a success. The
  * caller should therefore pass an overlay, and drop the overlay if the verdict is not `ok`.
  *
- * `applyTransaction` does not change vote weights; `applyVoteWeight` changes them. If a transaction of a block sets the
- * public key of an account, the key keeps its letter case until the end of the block, as in lisk-sdk. Later
- * transactions of the account in the block must state the key in this letter case. After the block, `lowerKeys`
- * converts such keys to lower case.
+ * `applyTransaction` does not change vote weights. The separate function `applyVoteWeight` changes vote weights. If a
+ * transaction of a block sets the public key of an account, the key keeps its letter case until the end of the block,
+ * as in lisk-sdk. Later transactions of the account in the block must state the key in this letter case. After the
+ * block, `lowerKeys` converts such keys to lower case.
  */
 export function applyTransaction(
   state: StateWriter,

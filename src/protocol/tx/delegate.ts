@@ -41,9 +41,9 @@ export function applyDelegate(
   if (sender.username !== undefined) {
     errors.push(transactionError(transaction.id, 'Account is already a delegate', dialect.usernamePath));
   }
-  // If the registration has errors, the function changes nothing in the state. No known network lists a faulty
-  // registration among its exceptions (`exceptions.json`). The state also cannot store two delegates with the same
-  // username.
+  // If the registration has errors, the function changes nothing in the state. There are two reasons. First, no known
+  // network lists a faulty registration among its exceptions (`exceptions.json`). Second, the state cannot store two
+  // delegates with the same username.
   if (errors.length > 0) return errors;
   state.setAccount({ ...sender, username });
   state.setDelegate({

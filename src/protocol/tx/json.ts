@@ -1,6 +1,6 @@
 /**
- * Reads JSON from peers, clients and files. The functions read own data members of an object, never inherited members
- * or accessors.
+ * Reads JSON from peers, clients and files. The functions read only an object's own data properties. They never read
+ * inherited properties, and never call getters.
  */
 
 /**
@@ -22,15 +22,18 @@ export function numberIn(value: unknown, name: string): number {
 }
 
 /**
- * Maximum length of a list that is passed to a check. A longer list is first truncated to this length, so that a list
- * with a million entries costs little time. Outside genesis blocks, the longest list that a rule allows has 33 entries.
- * A truncated list is therefore still too long, and the check refuses it. A vote transaction in a genesis block can
- * have a list of any length. On all known networks, the lists in these vote transactions have at most 101 entries, so
- * they are not truncated.
+ * Maximum length of a list from JSON that the code passes to a check. The code truncates a longer list to this length
+ * before the check, so that a list with a million entries costs little time. Outside genesis blocks, the longest list
+ * that a rule allows has 33 entries. A truncated list is therefore still too long, and the check refuses the list. A
+ * vote transaction in a genesis block can have a list of any length. On all known networks, the lists in these vote
+ * transactions have at most 101 entries, so they are not truncated.
  */
 const LIST_ITEMS_MAX = 200;
 
-/** Truncates a list to a length that limits the work of checking it. Other values are returned unchanged. */
+/**
+ * Truncates a list to at most `LIST_ITEMS_MAX` entries, so that checking the list takes little time. Returns every
+ * other value unchanged.
+ */
 export function boundedList(value: unknown): unknown {
   return Array.isArray(value) && value.length > LIST_ITEMS_MAX ? (value.slice(0, LIST_ITEMS_MAX) as unknown) : value;
 }

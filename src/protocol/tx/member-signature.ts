@@ -17,8 +17,8 @@ import { firstUnmatchedSignature, groupSignatureStatus, isSignedBy } from './sig
  * signature.
  *
  * @param added the signature to add, in a form that the caller has checked; its hexadecimal texts can be in upper case
- * @returns the transaction with the added signature, and whether this transaction has all signatures that it needs. If
- *   the function refuses the signature, it returns the refusal
+ * @returns the transaction with the added signature. The member `complete` of the result is true if this transaction
+ *   has all signatures that it needs. If the function refuses the signature, it returns the refusal instead
  */
 export function addMemberSignature(
   state: StateReader,
@@ -38,9 +38,9 @@ export function addMemberSignature(
   }
   const sender = state.account(transaction.senderId);
   let signed = { ...transaction, signatures: [...transaction.signatures, signature] };
-  // The loop removes one false signature at a time, and stops when all signatures are valid or there are too few
-  // signatures. Before the addition, a pending transaction usually has too few signatures. After the addition and one
-  // removal, the transaction has too few signatures again, and the loop stops.
+  // The loop removes one false signature at a time. The loop stops when all signatures are valid, or when the
+  // transaction has too few signatures. Usually, a pending transaction lacks at least one signature before the
+  // addition. After the addition and one removal, the transaction has too few signatures again, so the loop stops.
   for (;;) {
     const { status } = groupSignatureStatus(signed, sender, context);
     const unmatched = status === 'fail' ? firstUnmatchedSignature(signed, members ?? [], context) : undefined;
@@ -54,7 +54,10 @@ function membersFor(state: StateReader, { payload, senderId }: Transaction): rea
   return state.account(senderId)?.group?.members;
 }
 
-/** The reason why the node refuses a signature before verifying it; undefined if the node must verify the signature. */
+/**
+ * The reason why the node refuses a signature without verifying the signature; undefined if the node must verify the
+ * signature.
+ */
 function unfitness(
   members: readonly PublicKey[] | undefined,
   { id, payload, senderId, signatures }: Transaction,

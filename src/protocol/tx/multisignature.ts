@@ -31,7 +31,7 @@ export const MULTISIGNATURE_SCHEMA = {
   },
 } as const;
 
-/** @param minPath the `dataPath` of the error that the reader reports if `min` is larger than the number of members */
+/** @param minPath the `dataPath` of the error for a `min` that is larger than the number of members */
 export function createMultisignatureReader(
   compiler: ShapeCompiler,
   minPath: string,

@@ -1,10 +1,11 @@
 /**
  * Checks and encodes the recipients of transactions. The network accepts addresses and the text `NaNL` as recipients.
- * To check an address, lisk-sdk parses the text before the `L` to a number, writes the number as text again, and
- * compares the two texts. For `NaN`, the two texts are equal. In the bytes of a transfer, lisk-sdk writes `NaNL` as the
- * number 10. If two transfers differ only in the recipients `NaNL` and `10L`, they therefore have the same id and the
- * same signature. However, the transfer to `NaNL` credits the separate account `NaNL`. No node accepts a transfer to
- * `NaNL` over HTTP, but peers pass such transfers on.
+ * The text `NaNL` is accepted because of the way in which lisk-sdk checks an address. lisk-sdk parses the text before
+ * the `L` as a number, converts the number back to text, and compares the two texts. For `NaN`, the two texts are
+ * equal. In the bytes of a transfer, lisk-sdk writes `NaNL` as the number 10. If two transfers differ only in the
+ * recipients `NaNL` and `10L`, they therefore have the same id and the same signature. However, the transfer to `NaNL`
+ * credits the separate account `NaNL`. No node accepts a transfer to `NaNL` over HTTP, but peers pass such transfers
+ * on.
  */
 
 import { addressFault } from '../../crypto/keys.ts';
@@ -33,8 +34,8 @@ export function recipientNumberOf(recipientId: Address): bigint {
 }
 
 /**
- * Returns the text `NaNL` if the recipient is `NaNL`; undefined for every other recipient. The node stores the text
- * beside the bytes of a transfer to `NaNL`, because the bytes do not show this recipient.
+ * Returns the text `NaNL` if the recipient is `NaNL`; undefined for every other recipient. The node stores this text in
+ * addition to the bytes of a transfer to `NaNL`, because the bytes do not show this recipient.
  */
 export function recipientTextBeside(recipientId: Address): Buffer | undefined {
   return recipientId === NAN_ADDRESS ? Buffer.from(NAN_ADDRESS, 'utf8') : undefined;

@@ -1,6 +1,7 @@
 /**
- * Compiles the schemas of transactions. The text of an error is part of the HTTP interface, because clients show it.
- * The reference (lisk-sdk) reports the errors of Ajv 6 with its option `allErrors`, so this node uses Ajv 6, too.
+ * Compiles the schemas of transactions. The text of a schema error is part of the HTTP interface, because clients show
+ * this text. The reference (lisk-sdk) reports the errors of Ajv 6 with its option `allErrors`, so this node uses Ajv 6,
+ * too.
  */
 
 import Ajv from 'ajv';
@@ -38,7 +39,7 @@ export function createShapeCompiler(
 ): ShapeCompiler {
   const makeAjv = (): Ajv.Ajv => {
     // Ajv need not validate the schemas, because they are part of this program. To validate a schema, Ajv would compile
-    // its meta-schema. This compilation takes longer than all other work of this file.
+    // its meta-schema. This compilation takes longer than all other work in this file.
     const ajv = new Ajv({ allErrors: true, schemaId: 'auto', useDefaults: false, meta: false, validateSchema: false });
     ajv.addFormat('id', isId);
     ajv.addFormat('address', (text: string) => recipientFault(text) === undefined);
@@ -114,10 +115,10 @@ export interface SharedMembers {
 }
 
 /**
- * Returns whether `members` have the form in which nodes write a transaction without signatures of group members.
- * Members in this form satisfy `BASE_PROPERTIES`. If the other members of the base schema are also valid, the caller
- * skips the schema check, because this check takes longer than all other steps of reading a transaction. If the result
- * is false, the transaction can still be valid, so the caller must make the schema check.
+ * Returns true if `members` have the form in which nodes write a transaction without member signatures. Members in this
+ * form satisfy `BASE_PROPERTIES`. If the other members of the base schema are also valid, the caller skips the schema
+ * check, because this check takes longer than all other steps of reading a transaction. If the result is false, the
+ * transaction can still be valid, so the caller must make the schema check.
  */
 export function isPlainlyWritten(members: SharedMembers): boolean {
   const { id, blockId, height, confirmations, timestamp, signSignature, signatures, asset } = members;
@@ -158,8 +159,8 @@ export function baseErrors(shape: Shape, value: unknown, id: string): Transactio
 }
 
 /**
- * Checks an asset against its schema, and returns the errors. The paths of the errors are relative to the asset. An
- * error of the whole asset has the path `.asset`.
+ * Checks an asset against its schema, and returns the errors. The path of an error is relative to the asset. For an
+ * error of the whole asset, the path is `.asset`.
  */
 export function assetErrors(shape: Shape, value: unknown, id: string): TransactionError[] {
   return shape(value).map((error) => {

@@ -1,5 +1,6 @@
 /**
- * Verifies the second signature and the signatures of members of multisignature groups, but not the primary signature.
+ * Verifies the second signature and the members' signatures (signatures by members of a multisignature group). Does not
+ * verify the primary signature.
  */
 
 import { bytesEqual, bytesOfHex } from '../../primitives/bytes.ts';
@@ -12,11 +13,11 @@ import { membersOf } from './multisignature.ts';
 /** States whether a transaction has enough signatures of group members. */
 export interface GroupSignatureStatus {
   /**
-   * `none`: the transaction needs no members' signatures, and has none. `pending`: there are fewer signatures than
-   * needed, and the node has verified none of them. `ready`: there are enough signatures, and each is valid. `fail` has
-   * three possible causes. First, a signature is invalid. Second, the same signature occurs twice, and the network has
-   * no exception for this signature. Third, the transaction has members' signatures although it needs none: it
-   * registers no group, and its sender is no multisignature account.
+   * `none`: the transaction needs no members' signatures, and has none. `pending`: the transaction has fewer signatures
+   * than it needs, and the node has verified none of them. `ready`: the transaction has enough signatures, and each of
+   * them is valid. `fail` has three possible causes. First, a signature is invalid. Second, the same signature occurs
+   * twice, and the network has no exception for this signature. Third, the transaction has members' signatures although
+   * it needs none: it registers no group, and its sender is no multisignature account.
    */
   readonly status: 'none' | 'pending' | 'ready' | 'fail';
   readonly errors: readonly TransactionError[];
@@ -37,7 +38,7 @@ export function isSignedBy(
 
 /**
  * Returns the errors of the second signature. A transaction needs a second signature if the sender's account has a
- * second key. A transaction must not have a second signature if this account has no second key.
+ * second key. If this account has no second key, the transaction must not have a second signature.
  */
 export function secondSignatureErrors(
   transaction: Transaction,
@@ -76,7 +77,7 @@ export function groupSignatureStatus(
 
 interface ConcernedGroup {
   readonly members: readonly PublicKey[];
-  /** Number of members who must sign. */
+  /** Minimum number of members who must sign the transaction. */
   readonly min: number;
 }
 
@@ -130,9 +131,9 @@ interface Match {
 
 /**
  * For each transaction, caches which member made which signature. The next verification of the transaction tries the
- * cached member of a signature first, and therefore makes only one check for each signature. A match keeps the check
- * object, because the signature cache finds the result of the check by this object. The cache of matches only changes
- * the order in which members are tried.
+ * cached member of a signature first, and therefore makes only one check for each signature. A match contains the check
+ * object, because the signature cache finds the result of the check by this object. The cached matches change only the
+ * order in which the verification tries the members, never its result.
  */
 const matches = new WeakMap<Transaction, ReadonlyMap<Signature, Match>>();
 
@@ -141,10 +142,10 @@ const matches = new WeakMap<Transaction, ReadonlyMap<Signature, Match>>();
  * signature without a matching member; undefined if all signatures match.
  *
  * A signature does not show its signer. The function therefore tries the keys of all members that have no matching
- * signature yet, until one key matches. A group has at most 15 members. A signature without a match therefore takes at
- * most 15 checks, and ends the search. Fifteen valid signatures in the worst order take 120 checks. The reference
- * (lisk-sdk) checks all signatures, which takes up to 225 checks, and reports each signature without a match. This node
- * and lisk-sdk accept the same transactions.
+ * signature yet, until one key matches. A group has at most 15 members. A signature that matches no member therefore
+ * takes at most 15 checks, and ends the search. If 15 valid signatures are in the worst order, the search takes 120
+ * checks. The reference (lisk-sdk) checks all signatures, which takes up to 225 checks, and reports each signature
+ * without a match. This node and lisk-sdk accept the same transactions.
  */
 export function firstUnmatchedSignature(
   transaction: Transaction,
@@ -219,7 +220,7 @@ export function* searchSigners(
 
 /**
  * Maximum number of members whose keys the search tries in one step for one signature. The maximum is small, because at
- * most one of the members matches, and the checks of all others are wasted.
+ * most one of the members matches, and the checks of all other members are wasted.
  */
 const CANDIDATES_AT_ONCE_MAX = 8;
 

@@ -12,11 +12,12 @@ import { addAmount, countedAmount } from './amounts.ts';
 const NONE: ReadonlyMap<Transaction, TransactionError> = new Map<Transaction, TransactionError>();
 
 /**
- * Adds up the spending of each sender, in the order of the batch. Returns an error for each transaction with which the
- * total spending of its sender would exceed the balance of the sender. The function also returns an error for each
- * transaction whose counted amount (`countedAmount`) is not a number. The errors are in the order of the batch. As in
- * lisk-sdk, the function skips a sender that has only one transaction in the batch, because applying the transaction
- * checks the balance of its sender. A transaction that gets an error is not counted in the total of its sender.
+ * Adds up the spending of each sender, in the order of the batch. If a transaction would raise the total spending of
+ * its sender above the sender's balance, the function returns an error for this transaction. The function also returns
+ * an error for each transaction whose counted amount (`countedAmount`) is not a number. The errors are in the order of
+ * the batch. As in lisk-sdk, the function skips a sender that has only one transaction in the batch, because applying
+ * the transaction checks the balance of its sender. A transaction that gets an error is not counted in the total of its
+ * sender.
  */
 export function spendingErrors(
   state: StateReader,

@@ -15,14 +15,14 @@ export interface TransactionBytes {
   /** Returns the basic bytes: all bytes that the primary signature covers, except the network identifier. */
   basicBytes(fields: BasicFields): Buffer;
   /**
-   * Returns the bytes of a transaction. The id of the transaction is computed from these bytes, and the payload hash of
-   * a block is computed from the bytes of all its transactions. The bytes include the primary and the second signature,
-   * but not members' signatures.
+   * Returns the bytes of a transaction. The id of the transaction is the hash of these bytes. The payload hash of a
+   * block is the hash of the bytes of all transactions in the block. The bytes include the primary and the second
+   * signature, but not members' signatures.
    */
   transactionBytes(transaction: Transaction): Buffer;
   /**
-   * Returns the bytes that the primary signature covers. They begin with the network identifier if the layout is
-   * `networkBound`.
+   * Returns the bytes that the primary signature covers. If the layout is `networkBound`, these bytes begin with the
+   * network identifier.
    */
   signedBytes(fields: BasicFields, networkIdentifier: string): Buffer;
   /** Returns the SHA-256 hash of `signedBytes`. The sender and the members of a group sign this digest. */
@@ -36,7 +36,10 @@ export interface TransactionBytes {
    * network identifier.
    */
   primaryCheck(transaction: Transaction, networkIdentifier: string): SignatureCheck;
-  /** Computes the id of a transaction from its bytes, even if the transaction states another id. */
+  /**
+   * Computes the id of a transaction from the transaction's bytes. The function ignores the id that the transaction
+   * states.
+   */
   computedId(transaction: Transaction): TransactionId;
   /** Computes the id from the bytes of `draft`, and returns a copy of `draft` with this id. */
   withId(draft: Transaction): Transaction;
@@ -51,14 +54,14 @@ export interface TransactionBytes {
  */
 class Known {
   /**
-   * If the signatures cover the network identifier, the buffer has 32 bytes for the identifier, and then `bytes`. The
-   * signed bytes are therefore contiguous. If the signatures do not cover the network identifier, the buffer has only
-   * `bytes`.
+   * If the signatures cover the network identifier, the buffer contains 32 bytes for the identifier, followed by
+   * `bytes`. The signed bytes are therefore in one piece of memory. If the signatures do not cover the network
+   * identifier, the buffer has only `bytes`.
    */
   readonly whole: Buffer;
   /**
-   * The basic bytes, followed by the primary signature and, if there is one, the second signature. The id is computed
-   * from these bytes.
+   * The basic bytes, followed by the primary signature. If the transaction has a second signature, this signature comes
+   * last. The id is computed from these bytes.
    */
   readonly bytes: Buffer;
   readonly basicLength: number;

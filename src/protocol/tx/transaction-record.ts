@@ -10,11 +10,11 @@
  * - the recipient's key (`recipientPublicKey`);
  * - the data of the payload that the first part of the record does not contain (`TransactionLayout.detail`);
  * - a JSON text with members of the transaction in the form in which the sender wrote them. Only `senderPublicKey`,
- *   `asset` and `signatures` can be in this text. A member is in the text if nodes would write it in another form than
- *   the sender.
+ *   `asset` and `signatures` can be in this text. A member is in the text if nodes would write the member in another
+ *   form than the sender did.
  *
- * The node reads a record from its end, where the flags are. The record can therefore begin with the bytes from which
- * the id is computed, without other bytes before them.
+ * The node reads a record from the end to the start, because the flags are at the end. No other bytes are therefore
+ * needed before the bytes from which the id is computed.
  */
 
 import { addressOf } from '../../crypto/keys.ts';

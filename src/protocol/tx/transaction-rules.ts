@@ -25,7 +25,7 @@ import { isLowerCase, poolFault, lowerKeys } from './unsigned-json.ts';
 export interface TransactionRuleParts {
   readonly dialect: TransactionDialect;
   readonly bytes: TransactionBytes;
-  /** Whether a block with the properties in `context` is allowed to contain a transaction of this type. */
+  /** True if a block with the properties in `context` is allowed to contain a transaction of this type. */
   isAllowed(transaction: Transaction, context: TransactionContext): boolean;
   /**
    * Returns the errors in the values that a well-formed transaction states, such as its id and fee. The function does
@@ -33,7 +33,7 @@ export interface TransactionRuleParts {
    */
   statedErrors(transaction: Transaction): readonly TransactionError[];
   /**
-   * Returns true if the transaction is malformed, but the network has an exception for this transaction. The exception
+   * Returns true if the transaction is malformed and the network has an exception for this transaction. The exception
    * excuses all errors of the malformed transaction, including errors of its signature, id and fee.
    */
   isExceptedShape(transaction: Transaction): boolean;
@@ -73,7 +73,8 @@ export interface TransactionRules extends Pick<
    * Verifies a transaction like `verifyTransaction`. The caller must not pass an inert transaction, or a transaction
    * that is already in the chain.
    *
-   * @param scratch overlay over the state; if the verdict is `ok`, the overlay can be passed to `applyInSequence`
+   * @param scratch overlay over the state; if the verdict is `ok`, the caller can pass this overlay to
+   *   `applyInSequence`
    */
   tryTransaction(
     scratch: StateOverlay,
@@ -84,7 +85,7 @@ export interface TransactionRules extends Pick<
   /**
    * Applies the transactions of a batch to `state`, one after another, and updates vote weights. Also checks that the
    * balance of each sender before the batch covers the spending of the sender in the batch (`spending.ts`). Returns a
-   * verdict for each transaction. A failing or pending transaction changes nothing.
+   * verdict for each transaction. A transaction with the verdict `fail` or `pending` changes nothing.
    *
    * @param tried contains, for each transaction, the overlay over `state` with which `tryTransaction` returned the
    *   verdict `ok`
@@ -240,9 +241,9 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
       addMemberSignature(state, transaction, signature, contextFor(verify)),
     multisignatureStatus: (state, transaction, verify) => {
       const { status } = groupSignatureStatus(transaction, state.account(transaction.senderId), contextFor(verify));
-      // It is possible that the sender registered its group after the transaction got its signatures. In this case,
-      // perhaps keys outside the group made some of the signatures. Such a signature counts as missing until
-      // `addMemberSignature` removes it.
+      // It is possible that the sender became a group after the members' signatures were added to the transaction. In
+      // this case, perhaps keys outside the group made some of the signatures. Such a signature counts as missing until
+      // `addMemberSignature` removes the signature.
       return status === 'fail' ? 'pending' : status;
     },
     poolFault,
@@ -294,7 +295,9 @@ function forgingOrder(a: Transaction, b: Transaction): number {
   return amountA < amountB ? -1 : amountA > amountB ? 1 : 0;
 }
 
-/** Selects transactions from the beginning of the list, as many as fit into the payload of a block. */
+/**
+ * Takes transactions from the start of the list, until the next transaction does not fit into the payload of a block.
+ */
 function fitting(transactions: readonly Transaction[], { transactionBytes }: TransactionBytes): Transaction[] {
   let bytes = 0;
   return transactions.filter((transaction) => {

@@ -40,7 +40,7 @@ export interface TransactionLayout {
   readonly type: number;
   readonly kind: PayloadKind;
   /**
-   * Whether the signatures cover the network identifier in addition to the basic bytes (`encodeBasic`). If the value is
+   * True if the signatures cover the network identifier in addition to the basic bytes (`encodeBasic`). If the value is
    * true, the network identifier comes before the basic bytes in the signed bytes.
    */
   readonly networkBound: boolean;
@@ -91,7 +91,9 @@ export interface TransactionType extends TransactionLayout {
   matches?(context: TransactionContext): boolean;
 }
 
-/** Returns the payload with the TypeScript type of the given kind. A payload of another kind fails an assertion. */
+/**
+ * Returns the payload with the TypeScript type of the given kind. If the payload has another kind, an assertion fails.
+ */
 export function payloadOf<K extends PayloadKind>(payload: Payload, kind: K): Extract<Payload, { kind: K }> {
   // The message is built only for a wrong kind, because this code runs several times for each transaction.
   if (payload.kind !== kind) assert(false, `payload of a ${kind} transaction is a ${payload.kind}`);

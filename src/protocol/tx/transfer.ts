@@ -19,7 +19,7 @@ export const TRANSFER_DATA = { type: 'string', format: 'transferData', maxLength
 
 /**
  * Creates a reader of assets that contain amount and recipient, as in generation 3. An amount that is not a string of
- * digits counts as 0, and is then refused.
+ * digits counts as 0, and the amount 0 is refused.
  *
  * @param amountPath `dataPath` of the error about an invalid amount
  */
@@ -85,9 +85,9 @@ function transferOf(amount: string, recipientId: unknown, data: unknown): Transf
 }
 
 /**
- * Returns `{ data: '' }` if the text of a transfer is present and empty; otherwise undefined. Nodes pass an empty text
- * on, but the signed bytes do not show whether a transfer has an empty text or no text. The codec therefore keeps the
- * empty text as original JSON.
+ * Returns `{ data: '' }` if the text of a transfer is present and empty; otherwise undefined. Nodes pass on an empty
+ * text. However, the signed bytes are the same for a transfer with an empty text and for a transfer without a text. The
+ * codec therefore keeps the empty text as original JSON.
  */
 export function emptyData(asset: unknown): JsonObject | undefined {
   return member(asset, 'data') === '' ? { data: '' } : undefined;

@@ -12,11 +12,11 @@ import { countedAmount } from './amounts.ts';
 
 /**
  * Maximum depth of nested arrays and objects in an asset of a transaction in a block. The reference (lisk-sdk) copies
- * assets recursively when it stores them. The depth that lisk-sdk can copy depends on how much of its code V8 has
- * compiled. In a fresh process, lisk-sdk can copy up to 1,780 levels. In a process that has run for a long time, it can
- * copy up to 3,141 levels. The limit of this node is above 3,141, because this node must accept every asset that any
- * lisk-sdk node can store. The limit is below 4,000, because V8 cannot write JSON of more than about 4,000 levels in
- * this node.
+ * assets recursively when it stores them. The number of levels that lisk-sdk can copy depends on how much of the
+ * lisk-sdk code V8 has compiled. In a fresh process, lisk-sdk can copy up to 1,780 levels. In a process that has run
+ * for a long time, lisk-sdk can copy up to 3,141 levels. The limit of this node is above 3,141, because this node must
+ * accept every asset that any lisk-sdk node can store. The limit is below 4,000, because V8 cannot write JSON of more
+ * than about 4,000 levels in this node.
  */
 const ASSET_NESTING_MAX = 3_400;
 
@@ -91,8 +91,8 @@ export function assetOf({ written }: Transaction, known: JsonObject): JsonObject
 /**
  * Returns the reason why lisk-sdk cannot store an otherwise valid transaction. Returns undefined if lisk-sdk can store
  * the transaction. The database of lisk-sdk refuses JSON that contains a NUL or a lone surrogate. An asset whose
- * nesting is too deep also cannot be stored, because lisk-sdk copies assets recursively. The reference (lisk-sdk)
- * passes on a block with a transaction that it cannot store, and then refuses the block.
+ * nesting is too deep also cannot be stored, because lisk-sdk copies assets recursively. If a block contains a
+ * transaction that lisk-sdk cannot store, lisk-sdk passes the block on to its peers, and then refuses the block.
  */
 export function storageFault({ id, written }: Transaction): TransactionError | undefined {
   const asset = written?.asset;

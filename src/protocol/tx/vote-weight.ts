@@ -18,7 +18,7 @@ const NO_VOTES: readonly PublicKey[] = [];
 
 /**
  * `live`: changes of vote weights take effect immediately. `pending`: the node collects changes of vote weights, and
- * they take effect at the end of the round.
+ * these changes take effect at the end of the round.
  */
 export type VoteWeightMode = 'live' | 'pending';
 
@@ -65,8 +65,8 @@ export function finishWeights(
 
 /**
  * Creates a function that returns the negated sum of a list of amounts, or undefined if the sum is not a whole number.
- * Delegates with the same voters have lists with the same amounts, and an amount can have a million digits. The created
- * function therefore sums up equal lists only once.
+ * The created function computes the sum of equal lists only once. This saves time, because delegates with the same
+ * voters have lists with the same amounts, and an amount can have a million digits.
  */
 function negatedSums(): (amounts: readonly Decimal[]) => bigint | undefined {
   const numbers = new Map<Decimal, number>();
@@ -86,7 +86,7 @@ function negatedSums(): (amounts: readonly Decimal[]) => bigint | undefined {
   };
 }
 
-/** Whether lisk-sdk's database can store a weight. */
+/** True if lisk-sdk's database can store a weight, that is, if the weight fits into a signed 64-bit integer. */
 export function isStorableWeight(weight: bigint): boolean {
   return weight <= AMOUNT_MAX && weight >= -AMOUNT_MAX - 1n;
 }
