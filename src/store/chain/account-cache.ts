@@ -1,7 +1,7 @@
 /**
  * Caches accounts in memory: the most recently used accounts, and all accounts with unsaved changes. A change is
- * unsaved until `takeChanged` returns the account. The caller of `takeChanged` writes the account into the tables of
- * the store.
+ * unsaved until `takeChanged` returns the changed account. The caller of `takeChanged` writes this account into the
+ * tables of the store.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -21,7 +21,7 @@ export const VOTERS_CACHED_MAX = 2048;
  */
 export const ACCOUNTS_CACHED_MAX = 32_768;
 
-/** An account with its present value and its value in the tables. */
+/** An account with its current value and its value in the tables. */
 interface HeldAccount {
   value: Account;
   /**
@@ -39,7 +39,8 @@ export interface ChangedAccount {
 }
 
 export class AccountCache {
-  // Accounts with votes are large, so the cache has a lower maximum for them than for accounts without votes.
+  // Accounts with votes are large. The maximum number of cached accounts is therefore lower for accounts with votes
+  // than for accounts without votes.
   readonly #voters = new LruMap<Address, HeldAccount>(VOTERS_CACHED_MAX);
   readonly #others = new LruMap<Address, HeldAccount>(ACCOUNTS_CACHED_MAX);
   readonly #unsaved = new Map<Address, HeldAccount>();

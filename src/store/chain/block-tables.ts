@@ -22,8 +22,8 @@ import {
 } from '../tables/stored-transactions.ts';
 
 /**
- * Maximum number of delegates for which the number of forged blocks is cached. A round has fewer delegates than this
- * maximum, so nearly all reads of such a number find it in the cache.
+ * Maximum number of entries in the cache that stores, for each delegate, the number of blocks that the delegate has
+ * forged. A round has fewer delegates than this maximum, so nearly all reads find the number in the cache.
  */
 const GENERATORS_CACHED_MAX = 512;
 /**
@@ -40,8 +40,8 @@ export class BlockTables {
   readonly #generators = new LruMap<PublicKey, List>(GENERATORS_CACHED_MAX);
   /**
    * Height of the last appended block, and number of transactions in all blocks up to this height. To append the next
-   * block, the class needs this number. If this member is undefined, the class reads the number from the table
-   * `transactionTotals`.
+   * block, the class needs this number of transactions. If this member is undefined, the class reads the number from
+   * the table `transactionTotals`.
    */
   #total: { readonly height: number; readonly transactions: number } | undefined;
   readonly #indexes: DeferredIndexes;
@@ -87,8 +87,8 @@ export class BlockTables {
   }
 
   /**
-   * Stores a block and returns its header. The index entries of its transactions stay in memory until the next call of
-   * `write`. If indexing is deferred, these entries stay in memory until a later backfill.
+   * Stores a block and returns the header of the block. The index entries of the block's transactions stay in memory
+   * until the next call of `write`. If indexing is deferred, these entries stay in memory until a later backfill.
    */
   append(keys: KeyValueWriter, block: Block): BlockHeader {
     const { transactions } = block;

@@ -1,7 +1,8 @@
 /**
  * Keeps a log of the changes of the chain. The database transaction that applies or reverts a block also adds a
- * numbered record to the log. The chain and the log therefore agree, unless a tool changes the chain without opening
- * the log. The record of a revert also contains the reverted block itself, because the chain no longer has the block.
+ * numbered record to the log. The chain and the log therefore agree. The only exception is a tool that changes the
+ * chain without opening the log. The record of a revert contains the whole reverted block, because the chain no longer
+ * has the block.
  */
 
 import type { ChainLog, ChainRecord } from '../../ports/chain-log.ts';
@@ -25,8 +26,9 @@ export interface ChainLogOptions {
  */
 const RECORDS_MAX = 100_000;
 /**
- * Maximum number of old records that a new record deletes. After a tool has changed the chain without opening the log,
- * the log must delete all earlier records. Deleting a hundred thousand records in one step would delay a block.
+ * Maximum number of old records that a new record deletes. If a tool has changed the chain without opening the log, the
+ * log must delete all earlier records. Deleting a hundred thousand records in one step would take so long that a block
+ * would be delayed.
  */
 const DELETED_AT_ONCE_MAX = 100;
 const HEAD = 'chain-log-head';
@@ -38,10 +40,10 @@ interface Head {
   readonly floor: number;
   /**
    * Highest finalized height that the state has had since the log began. A revert can lower the finalized height of the
-   * state, but not the value of this member.
+   * state, but this member never becomes lower.
    */
   readonly finalized: number;
-  /** Id of the tip of the chain when this head was made. A head describes the log at one moment. */
+  /** Id of the tip of the chain at the moment for which this head describes the log. */
   readonly tipId: string | undefined;
 }
 
@@ -117,8 +119,8 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
     block({ sequence, height, blockId }) {
       const block = store.block(height);
       if (block?.id === blockId) return block;
-      // The chain no longer has the block, so the record of its revert contains the block. The search begins with the
-      // given record, because the given record can itself be the record of the revert.
+      // If the chain no longer has the block, the record of the block's revert contains the block. The search begins
+      // with the given record, because this record can itself be the record of the revert.
       const found = firstRevert(height, sequence);
       return found?.blockId === blockId ? blockOf(store, found.content) : undefined;
     },
@@ -127,8 +129,8 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
 
 /**
  * Reads the head of the log, or makes the head of a new log. If a tool has changed the chain without adding records to
- * the log, this function skips one record number. The log then no longer returns the records below this number. A
- * client of the event stream that asks for these records then notices that changes are missing.
+ * the log, this function skips one record number. From then on, the log no longer returns the records below this
+ * number. A client of the event stream that asks for these records therefore notices that changes are missing.
  */
 function openHead(store: StoredChain, finalized: number): Head {
   const tipId = store.tip()?.id;
@@ -150,7 +152,8 @@ function recordsBelow({ tables }: StoredChain, floor: number): readonly NoteName
 
 interface Saved extends Omit<ChainRecord, 'sequence'> {
   /**
-   * The header and the transactions of a reverted block in their stored form, as base64; absent for an applied block.
+   * The header and the transactions of a reverted block, in their stored form and encoded as base64. This member is
+   * absent in the record of an applied block.
    */
   readonly content?: readonly string[];
 }

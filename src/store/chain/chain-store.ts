@@ -42,7 +42,7 @@ export type { StoredChain } from './stored-chain.ts';
  */
 export const HEADERS_CACHED_MAX = 1024;
 
-/** Callers use this object as a `StoredChain`. Inside `transact`, the same object is the `ChainWriter`. */
+/** Callers use an object of this class as a `StoredChain`. Inside `transact`, the same object is the `ChainWriter`. */
 export class KeyValueChainStore implements StoredChain, ChainWriter {
   readonly tables: KeyValueReader;
   readonly codec: Codec;
@@ -318,9 +318,9 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
   }
 
   /**
-   * The checksum of the state. The store reads the checksum only on first use, because a reader of blocks needs no
-   * checksum. In a read-only view of a store of an earlier layout, this read is slow: if the checksum is missing, the
-   * view computes it from the whole state.
+   * The checksum of the state. The store reads the checksum only at its first use, because a process that reads only
+   * blocks needs no checksum. In a read-only view of a store of an earlier layout, this read is slow: if the checksum
+   * is missing, the view computes it from the whole state.
    */
   get #checksum(): StoredStateChecksum {
     return (this.#openedChecksum ??= new StoredStateChecksum(this.#keyValue));

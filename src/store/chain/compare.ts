@@ -12,9 +12,10 @@ import { verifiedContent } from '../tables/checksummed.ts';
 export interface Difference {
   readonly table: TableName | 'unknown';
   /**
-   * Key in hexadecimal, without the number of its table (the first byte). There are two exceptions. If `table` is
-   * `unknown`, this member is the whole key. If `table` is `innerBlocks`, this member is the key at which a leaf block
-   * or an inner block starts (see `CountedKeySets.wrongBlock`). This key begins with the number of a counted table.
+   * Key in hexadecimal, without the number of its table (the first byte). In two cases, the member has other content.
+   * If `table` is `unknown`, this member is the whole key. If `table` is `innerBlocks`, this member is the key at which
+   * a leaf block or an inner block starts (see `CountedKeySets.wrongBlock`). Such a key begins with the number of a
+   * counted table.
    */
   readonly key: string;
   /**
@@ -39,13 +40,14 @@ export interface Comparison {
  * counted tables are compared one by one, and not as leaf blocks. The borders of leaf blocks depend on the order in
  * which the keys were added, so equal sets of keys can have different leaf blocks.
  *
- * It is possible that a store has dropped undo records of final blocks. If one of the two stores lacks the undo record
- * of a final block, the comparison therefore reports no difference. While no block is final, a store keeps only the
- * undo records of its newest blocks (`UNDO_BLOCKS_WITHOUT_FINALITY`). If the chain of the examined store was once
- * longer, this store lacks older undo records that the expected store has. Missing records below the first undo record
- * of the examined store are therefore no difference.
+ * A store can drop the undo records of final blocks. If one of the two stores lacks the undo record of a final block,
+ * the comparison therefore reports no difference. While no block is final, a store keeps only the undo records of its
+ * newest blocks (`UNDO_BLOCKS_WITHOUT_FINALITY`). If the chain of the examined store was once longer, this store lacks
+ * older undo records that the expected store has. Missing records below the first undo record of the examined store are
+ * therefore no difference.
  *
- * @param finalizedHeight returns the finalized height; called only for an undo record that exactly one store has
+ * @param finalizedHeight returns the finalized height. `compareStores` calls the function only if exactly one of the
+ *   stores has an undo record
  */
 export function compareStores(
   examined: KeyValueReader,
@@ -101,7 +103,10 @@ interface Pair {
   readonly right: Buffer | undefined;
 }
 
-/** Merges the entries of two stores, both in ascending order of keys. Entries with the same key form one pair. */
+/**
+ * Merges the entries of two stores. The entries of each store must be in ascending order of keys. Entries with the same
+ * key form one pair.
+ */
 function* paired(leftEntries: Iterable<KeyValueEntry>, rightEntries: Iterable<KeyValueEntry>): Iterable<Pair> {
   const lefts = leftEntries[Symbol.iterator]();
   const rights = rightEntries[Symbol.iterator]();
@@ -125,9 +130,9 @@ function firstUndoHeight(store: KeyValueReader): number {
 }
 
 /**
- * True if two undo records have the same content. An undo record lists the overwritten entries in any order, so both
- * lists are sorted before they are compared. All other values are compared as bytes, because each of these values has
- * only one stored form.
+ * True if two undo records have the same content. An undo record lists the overwritten entries in any order, so the
+ * function sorts both lists before it compares them. The values in other tables are compared as bytes, because each of
+ * those values has only one stored form.
  */
 function isSameUndo(left: Buffer | undefined, right: Buffer | undefined): boolean {
   if (left === undefined || right === undefined) return false;

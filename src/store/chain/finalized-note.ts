@@ -1,6 +1,7 @@
 /**
- * Encodes and decodes the note of the finalized height. The note decides which blocks the node is allowed to revert. No
- * other data in the store would reveal a wrong note. The note therefore has a checksum.
+ * Encodes and decodes the note of the finalized height. The note decides which blocks the node is allowed to revert.
+ * With a damaged note, the node could revert final blocks. No other data in the store would reveal the damage, so the
+ * note has a checksum.
  */
 
 import { FINALIZED_NOTE } from '../../ports/notes.ts';

@@ -33,9 +33,10 @@ export interface MemoryChainStoreOptions {
   readonly codec: Codec;
   readonly params: ChainParams;
   /**
-   * Maximum number of transactions in a short list of a transaction type. For an address, this is the maximum for its
-   * two lists (sent and received) together. The entries of a short list are stored only in the order of the chain, and
-   * not in other sort orders. All processes that open a store must use the same limit. Tests use small numbers.
+   * Maximum number of transactions in a short list. For each transaction type, the store has a list of its
+   * transactions. For each address, the store has two lists (sent and received), and the maximum applies to both lists
+   * together. The entries of a short list are stored only in the order of the chain, and not in other sort orders. All
+   * processes that open a store must use the same maximum. Tests use small numbers.
    */
   readonly shortListMax?: number;
 }
@@ -49,13 +50,14 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
    */
   readonly create?: boolean;
   /**
-   * If true, each write returns only after the data are on the disk; true by default. If false, the data can reach the
-   * disk after the write has returned. Set false only for a temporary store.
+   * If true, each write returns only after the data are on the disk; true by default. If false, a write can return
+   * before the data are on the disk, so a power failure can lose the data or damage the store. Set false only for a
+   * temporary store.
    */
   readonly durable?: boolean;
   /**
-   * Clock for the lock on the folder. The lock needs a clock if processes of several containers can reach the folder
-   * (see `takeLock`).
+   * Clock for the lock on the folder. A clock is necessary if processes of several containers can reach the folder (see
+   * `takeLock`).
    */
   readonly clock?: Clock;
   /**
@@ -65,13 +67,14 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
    */
   readonly isChecked?: boolean;
   /**
-   * Called with the number of the old layout before a store of an earlier layout is upgraded. The upgrade takes
-   * seconds, or a minute for tens of millions of transactions.
+   * Called before a store of an earlier layout is upgraded. The argument is the number of this earlier layout. The
+   * upgrade takes seconds, or a minute for tens of millions of transactions.
    */
   readonly onUpgrade?: (layout: string) => void;
   readonly onUpgradeStep?: OnUpgradeStep;
   /**
-   * Called before the store writes the index entries that a killed import or sync has not written.
+   * Called before the store writes missing index entries. Index entries are missing if an import or a sync was killed
+   * before it had written them.
    *
    * @param lag the number of blocks whose transactions are not in the indexes yet, plus the number of these
    *   transactions
@@ -80,9 +83,9 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
 }
 
 /**
- * Opens the store of a folder, and holds the lock on the folder until `close`. This function upgrades a store of an
- * earlier layout. If a process was killed while the indexes lagged behind the chain, this function also writes the
- * missing index entries. Writing these entries takes up to half a minute.
+ * Opens the store of a folder, and holds the lock on the folder until the store is closed (`close`). If the store has
+ * an earlier layout, this function upgrades the store. If a process was killed while the indexes lagged behind the
+ * chain, this function writes the missing index entries, which takes up to half a minute.
  *
  * @throws ProtocolError `STORE_MISSING`, `STORE_IN_USE`, `STORE_TAKEN_OVER`, `STORE_SHARED`, `STORE_NOT_ALLOWED`,
  *   `STORE_WRITE_FAILED`, `STORE_UNREADABLE`, `STORE_LAYOUT_MISMATCH`, `STORE_DAMAGED`, `STORE_GENERATION_MISMATCH`,
@@ -119,7 +122,8 @@ export async function openChainStore({
  * Opens a read-only view of a store as it is at this moment. A running node is allowed to use the store at the same
  * time.
  *
- * @throws ProtocolError in the same cases as `openChainStore`, but `STORE_IN_USE_ELSEWHERE` instead of `STORE_IN_USE`
+ * @throws ProtocolError in the same cases as `openChainStore`. However, the code is `STORE_IN_USE_ELSEWHERE` instead of
+ *   `STORE_IN_USE`
  */
 export async function openChainSnapshot(
   options: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory' | 'clock'>,
@@ -153,8 +157,8 @@ export function readChainStore(
 }
 
 /**
- * Compares the whole state with its checksum, then the undo records and the note of the finalized height with their own
- * checksums. The comparison takes a second for a million accounts.
+ * Compares the whole state with the checksum of the state. Then compares each undo record, and the note of the
+ * finalized height, with their own checksums. The comparison takes a second for a million accounts.
  *
  * @param directory folder that the error message names
  * @throws ProtocolError `STORE_DAMAGED` if the state, an undo record or the note of the finalized height does not match
@@ -176,7 +180,7 @@ export function openMemoryChainStore(options: MemoryChainStoreOptions): StoredCh
 }
 
 /**
- * Creates a chain store over an open database, and upgrades the database to the present layout. An empty database
+ * Creates a chain store over an open database, and upgrades the database to the current layout. An empty database
  * becomes a store of the network of `params`.
  *
  * @param directory folder that error messages name
@@ -211,9 +215,9 @@ export function openedStore(
 }
 
 /**
- * If the database is empty, writes the layout version and the identity of the store from `params` (generation, network
- * and parameters). If the database is not empty, refuses a store with another identity or an unknown layout, and a
- * database that is not a chain store.
+ * If the database is empty, writes the layout version and the identity of the store (generation, network and
+ * parameters) from `params`. If the database is not empty, the function throws an error in three cases: the database is
+ * not a chain store, its layout is unknown, or its identity differs from `params`.
  */
 function checkIdentity(keyValue: KeyValue, params: ChainParams, directory: string): void {
   const text = metaOf(keyValue, META_LAYOUT);
@@ -265,9 +269,9 @@ function checkIdentity(keyValue: KeyValue, params: ChainParams, directory: strin
 }
 
 /**
- * Overwrites the identity of a store (generation, network and parameters) with the identity of a network. This function
- * is only for a copy of a chain that continues as the chain of a forked devnet. Never use this function on the store of
- * a running network.
+ * Overwrites the identity of a store (generation, network and parameters) with the identity of a network. Use this
+ * function only for a copy of a chain that continues as the chain of a forked devnet. Never use this function on the
+ * store of a running network, because the store would then pass for a store of another network.
  */
 export function writeIdentity(keyValue: KeyValue, params: ChainParams): void {
   keyValue.transact((writer) => putIdentity(writer, params));

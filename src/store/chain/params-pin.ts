@@ -1,7 +1,7 @@
 /**
- * Writes consensus parameters as a text, which is stored with the chain. Two networks have the same text if and only if
- * all their parameters are equal. The node compares the stored text with the text of its own network. If the texts
- * differ, the node refuses the chain, even if the genesis block is the same.
+ * Writes the consensus parameters of a network as a text. The node stores this text with the chain. Two networks have
+ * the same text if and only if all their parameters are equal. The node compares the stored text with the text of its
+ * own network. If the texts differ, the node refuses the chain, even if the genesis block is the same.
  */
 
 import { sha256Hex } from '../../crypto/hash.ts';
@@ -9,8 +9,8 @@ import { utf8 } from '../../primitives/bytes.ts';
 import { ACTIVE_DELEGATES, type ChainParams } from '../../protocol/params.ts';
 
 /**
- * Maximum number of characters of a value in the text. The text has the SHA-256 of a longer value instead, for example
- * of the exceptions of a network (`exceptions.json`).
+ * Maximum number of characters of a value in the text. For a longer value, for example the exceptions of a network
+ * (`exceptions.json`), the text has the SHA-256 of the value instead.
  */
 const VALUE_LENGTH_MAX = 200;
 

@@ -1,7 +1,7 @@
 /**
- * Opens the chain store of a folder read-only, for a process beside the node. All reads of a snapshot use one read
- * transaction of the database, so all these reads see the same commit of the node. The process calls `move` to get a
- * newer snapshot.
+ * Opens the chain store of a folder for reading only, in another process than the node. All reads of a snapshot use one
+ * read transaction of the database, so all these reads see the same commit of the node. The process calls `move` to get
+ * a newer snapshot.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -34,15 +34,15 @@ export class ChainReader {
   #current: HeldSnapshot;
 
   /**
-   * @throws ProtocolError in the same cases as `openChainSnapshot`, or `STORE_BEHIND` if the indexes of the store lag
-   *   behind the chain, because query results would be incomplete
+   * @throws ProtocolError in the same cases as `openChainSnapshot`, and `STORE_BEHIND` if the indexes of the store lag
+   *   behind the chain, because the results of queries would then be incomplete
    */
   constructor(options: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory'>, clock: Clock) {
     this.#options = options;
     this.#clock = clock;
-    // A reader checks no pages. The node has checked the pages of the state before a reader opens the store. While the
-    // node runs, it checks all pages. If the reader also checked all pages of a long chain, this check would take
-    // longer than the start of a node.
+    // The reader does not check pages. The node has checked the pages of the state before a reader opens the store.
+    // While the node runs, the node checks all pages. For a long chain, a second check of all pages by the reader would
+    // take longer than the start of a node.
     this.#disk = openLmdbReader(options.directory, clock, true);
     try {
       const store = readChainStore(this.#disk.snapshot(), options);
@@ -60,12 +60,13 @@ export class ChainReader {
   }
 
   /**
-   * Moves this reader to a snapshot of the last commit of the node. The reader moves only if the indexes of the
-   * snapshot are complete and `isWanted` accepts the snapshot. While queries of an old snapshot run, the old snapshot
-   * stays open, and the database cannot reuse the pages of the old snapshot. If untrusted clients can trigger calls of
-   * `move`, the caller must therefore use `isWanted` to limit the number of moves.
+   * Moves this reader to a snapshot of the last commit of the node. The reader moves only if two conditions hold: the
+   * indexes of the snapshot are complete, and `isWanted` returns true for the snapshot. While queries of an old
+   * snapshot run, the old snapshot stays open, and the database cannot reuse the pages of the old snapshot. If
+   * untrusted clients can trigger calls of `move`, the caller must therefore use `isWanted` to limit the number of
+   * moves.
    *
-   * @param isWanted decides whether to move to the new snapshot; by default always
+   * @param isWanted returns true if the reader should move to the new snapshot. The default always returns true
    * @returns true if this reader moved
    */
   move(isWanted: (store: StoredChain) => boolean = () => true): boolean {

@@ -1,9 +1,9 @@
 /**
- * Computes a checksum over the tables of consensus state: the sum of the hashes of all entries. A write subtracts the
- * hash of the old entry and adds the hash of the new entry. The cost of a write therefore does not depend on the size
- * of the state, and the order of writes does not matter. Each database transaction that changes the state also stores
- * the sum. If the hashes of the entries do not add up to the stored sum, the state is damaged. The checksum finds
- * accidental damage, but not forgery, because the hash is fast and not cryptographic.
+ * Computes a checksum over the tables of consensus state. The checksum is the sum of the hashes of all entries. A write
+ * subtracts the hash of the old entry from the sum, and adds the hash of the new entry. The cost of a write therefore
+ * does not depend on the size of the state, and the order of writes does not matter. Each database transaction that
+ * changes the state also stores the new sum. If the hashes of the entries do not add up to the stored sum, the state is
+ * damaged. The checksum finds accidental damage, but not forgery, because the hash is fast and not cryptographic.
  */
 
 import { compareKeys } from '../index/key-block.ts';
@@ -62,7 +62,7 @@ export class StateChecksum {
    * Adds the hashes of the next entries to the sum of the walk. Does nothing if no walk is running.
    *
    * @param entries all entries from `walkNext` (inclusive) to `next` (exclusive)
-   * @param next the key at which the walk continues afterwards
+   * @param next the key at which the next call of this method continues
    */
   walk(entries: Iterable<KeyValueEntry>, next: Uint8Array): void {
     const walk = this.#walk;
@@ -82,7 +82,7 @@ export class StateChecksum {
   }
 
   /**
-   * Copies the present sum and the running walk before a database transaction.
+   * Copies the current sum and the running walk before a database transaction.
    *
    * @returns a function that restores the sum and the walk if the transaction fails
    */

@@ -2,7 +2,7 @@
  * Stores the consensus state in tables, with indexes and a cache of decoded values. During a database transaction,
  * changed accounts, changed delegates and the BFT state stay in memory until `write`. Reads of these values therefore
  * look in memory first. A call of `write` writes each of these values only once, even if many blocks changed the value.
- * `save` writes votes, new delegates, usernames, round lists and facts immediately.
+ * All other changes (votes, new delegates, usernames, round lists and facts) are written immediately by `save`.
  */
 
 import { createHash } from 'node:crypto';
@@ -159,8 +159,8 @@ export class StateTables implements StateReader {
   }
 
   /**
-   * Writes the changes that wait in memory, and updates the index entries of the changed accounts. Called at the end of
-   * a database transaction, and before a block is reverted.
+   * Writes the changes that wait in memory, and updates the index entries of the changed accounts. The store calls this
+   * method at the end of a database transaction, and before a block is reverted.
    */
   write(keys: StateKeys): void {
     let newAccounts = 0;
@@ -186,7 +186,10 @@ export class StateTables implements StateReader {
     this.#isBftStateSaved = true;
   }
 
-  /** Writes the values of an undo record back, and updates the account indexes and the usernames. */
+  /**
+   * Writes the earlier values from an undo record back to the tables, and updates the account indexes and the
+   * usernames.
+   */
   restore(keys: StateKeys, overwritten: readonly Overwritten[]): void {
     this.write(keys);
     const accounts = new Map<Address, Account | undefined>();
@@ -273,8 +276,8 @@ function sameDelegates(a: Delegate, b: Delegate): boolean {
 }
 
 /**
- * Writes a value of the state, or removes it if `after` is undefined. If the value changes, the function adds the old
- * value to `overwritten`.
+ * Writes the value `after` of an entry of the state. If `after` is undefined, the function removes the entry. If the
+ * value changes, the function adds the old value to `overwritten`.
  */
 function put(keys: KeyValueWriter, key: Buffer, after: Buffer | undefined, overwritten: Overwritten[]): void {
   const before = keys.get(key);

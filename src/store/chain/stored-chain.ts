@@ -26,7 +26,7 @@ export interface StoredChain extends ChainStore, DeferrableIndexes {
   readonly tables: KeyValueReader;
   readonly codec: Codec;
   /**
-   * Maximum number of transactions in a short list of a transaction type. For an address, this is the maximum for its
+   * Maximum number of transactions in a short list of a transaction type. For an address, the maximum applies to its
    * two lists (sent and received) together. The entries of a short list are stored only in the order of the chain, and
    * not in other sort orders (index/transaction-lists.ts).
    */
@@ -44,13 +44,14 @@ export interface StoredChain extends ChainStore, DeferrableIndexes {
    * Checks undo records and the note of the finalized height against their checksums. With a damaged undo record, a
    * revert would be impossible or wrong. A damaged note could allow the revert of a final block.
    *
-   * @param recordsMax largest number of undo records to check, beginning with the highest block; by default all
+   * @param recordsMax maximum number of undo records to check, beginning with the highest block. By default, the method
+   *   checks all undo records
    * @returns the damage as text; undefined if no damage was found
    */
   recordDamage(recordsMax?: number): string | undefined;
   /**
-   * Resolves with an error in two cases: the store reads a damaged undo record to revert a block, or the store reads a
-   * damaged note of the finalized height.
+   * A promise that resolves when the store finds damage in one of two cases: the store reads a damaged undo record to
+   * revert a block, or the store reads a damaged note of the finalized height. The value of the promise is the error.
    */
   readonly damaged: Promise<ProtocolError>;
   /** Sets the recorder of changes. The new recorder replaces the earlier one. */

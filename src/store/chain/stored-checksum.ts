@@ -1,6 +1,6 @@
 /**
  * Keeps the checksum of the consensus state in a store. Each write to the state updates the checksum in memory. Each
- * database transaction that changed the checksum also writes it into the store.
+ * database transaction that changed the checksum also writes the new checksum into the store.
  */
 
 import type { CountedWriter } from '../index/counted-key-sets.ts';
@@ -46,7 +46,8 @@ export class StoredStateChecksum {
     this.#keys = keys;
     this.#saved = keys.get(CHECKSUM_KEY);
     // A store without a saved checksum has no state yet, or has lost its checksum. In both cases, the checksum begins
-    // at zero, the checksum of an empty state. After a loss of the checksum, the next check therefore fails.
+    // at zero, which is the checksum of an empty state. If the store has lost its checksum, the next check of the state
+    // therefore fails.
     this.#checksum = new StateChecksum(this.#saved);
   }
 
@@ -88,16 +89,16 @@ export class StoredStateChecksum {
   }
 
   /**
-   * The store calls this method after it has committed the database transaction. A later `rollback` then does not reset
-   * the checksum.
+   * The store calls this method after it has committed the database transaction. After this call, `rollback` no longer
+   * resets the checksum.
    */
   commit(): void {
     this.#reset = undefined;
   }
 
   /**
-   * Resets the checksum after a failed database transaction. Does nothing if the transaction failed before `begin` was
-   * called.
+   * Resets the checksum after a failed database transaction. Does nothing if this transaction failed before it called
+   * `begin`.
    */
   rollback(): void {
     this.#reset?.();

@@ -4,7 +4,7 @@
  * transaction never writes these removed records. On the disk, each undo record ends with a checksum over its key and
  * its content. The store checks this checksum before it reverts a block. Without this check, a damaged undo record
  * could put a wrong balance or vote into the state. The checksum of the state would then include the wrong value, so a
- * check of the state could not find the wrong value.
+ * later check of the state could not find the damage.
  */
 
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
@@ -71,8 +71,8 @@ export class UndoRecords {
   }
 
   /**
-   * Compares records with their checksums, from the highest block down. The comparison takes about 5 ms for
-   * 2,000 records.
+   * Compares undo records with their checksums, from the highest block down. The comparison takes about 5 ms for 2,000
+   * undo records.
    *
    * @param recordsMax largest number of records to compare
    * @returns the greatest height whose record does not match its checksum; undefined if all compared records match

@@ -1,8 +1,8 @@
 /**
- * Encodes and decodes undo records. An undo record has the entries of consensus state that a block overwrote. An entry
- * is a key with its earlier value, or with the byte `ABSENT` if the key had no value. The block is not recorded,
- * because the store has it. Indexes and counters are not recorded, because the node can compute them from the block and
- * the overwritten values.
+ * Encodes and decodes undo records. An undo record contains the entries of consensus state that a block overwrote. For
+ * each entry, the record has the key and the earlier value, or the byte `ABSENT` if the key had no value. The record
+ * does not contain the block, because the store has the block. The record does not contain indexes and counters either,
+ * because the node can compute them from the block and the overwritten values.
  */
 
 import type { Account, Delegate } from '../../protocol/state.ts';

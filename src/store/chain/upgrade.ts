@@ -1,8 +1,8 @@
 /**
- * Upgrades a store of an earlier layout to the present layout, in place. The upgrade adds checksums of the state and of
- * the undo records. It adds inner blocks to the trees of counted keys (`index/counted-key-sets.ts`), but does not
- * change the leaf blocks of these trees. In an earlier layout, one text contains the number of the layout and the index
- * watermark. The upgrade moves the watermark into a separate entry. The upgrade makes all its changes in one
+ * Upgrades a store of an earlier layout to the current layout, in place. The upgrade adds checksums of the state and of
+ * the undo records. The upgrade also adds inner blocks to the trees of counted keys (`index/counted-key-sets.ts`). The
+ * leaf blocks of these trees do not change. In an earlier layout, one text contains the number of the layout and the
+ * index watermark. The upgrade moves the watermark into a separate entry. The upgrade makes all its changes in one
  * transaction of the database. If the process is killed during the upgrade, the store does not change, and the next
  * process that opens the store begins the upgrade again.
  */
@@ -22,7 +22,7 @@ import {
 import { StateChecksum } from './state-checksum.ts';
 import { withChecksum, verifiedContent } from '../tables/checksummed.ts';
 
-/** The first layout that can be upgraded. Earlier layouts differ too much from the present layout. */
+/** The first layout that can be upgraded. Earlier layouts differ too much from the current layout. */
 export const FIRST_LAYOUT_READ = 4;
 
 /** The first layout whose undo records have checksums. */
@@ -37,8 +37,8 @@ const CHECKSUM_KEY = TABLES.meta.key(META_STATE_CHECKSUM);
 const SIZE_BYTES = 4;
 
 /**
- * Parses the text under `META_LAYOUT`. This text is the number of the layout. In a store up to layout 7 whose indexes
- * lag behind the chain, the index watermark follows the number in the text.
+ * Parses the text under `META_LAYOUT`. This text begins with the number of the layout. Up to layout 7, if the indexes
+ * of the store lag behind the chain, the index watermark follows this number.
  */
 export function layoutOf(text: string): { readonly layout: string; readonly watermark: number | undefined } {
   const [layout = '', height, ...rest] = text.split(' without indexes of transactions above height ');
@@ -53,7 +53,7 @@ export function isLayoutRead(layout: number): boolean {
 }
 
 /**
- * True if the layout of the store is not the present layout. The caller must have checked with `isLayoutRead` that this
+ * True if the layout of the store is not the current layout. The caller must have checked with `isLayoutRead` that this
  * version of the node can open the layout.
  */
 export function isOlder(keyValue: KeyValueReader): boolean {
@@ -69,9 +69,9 @@ export function storedLayout(keyValue: KeyValueReader): string {
 export type OnUpgradeStep = (step: string, fraction: number) => void;
 
 /**
- * Upgrades a store to the present layout. The upgrade took 3 s for four million transactions (300,000 leaf blocks), and
- * 40 s for 1,500,000 leaf blocks on a busy machine. It is also possible that a store contains a damaged layout number
- * that is too low. In such a store, the steps of the upgrade find nothing to change.
+ * Upgrades a store to the current layout. The upgrade took 3 s for four million transactions (300,000 leaf blocks), and
+ * 40 s for 1,500,000 leaf blocks on a busy machine. The stored layout number can be damaged, and lower than the real
+ * layout. In this case, the steps of the upgrade find nothing to change.
  *
  * @param keyValue a store for which the function `isOlder` returns true
  */
@@ -120,8 +120,8 @@ function sealUndoRecords(writer: KeyValueWriter): void {
 }
 
 /**
- * Upgrades a counted table to layout 7. Before layout 7, a separate entry states the number of keys of each leaf block.
- * From layout 7 on, inner blocks contain these numbers.
+ * Upgrades a counted table to layout 7. Before layout 7, the store has a separate entry for each leaf block, with the
+ * number of keys in the block. From layout 7 on, the inner blocks contain these numbers.
  */
 function treeOverLeaves(writer: KeyValueWriter, table: number): void {
   const leaves: CountedLeaf[] = [];

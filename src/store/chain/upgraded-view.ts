@@ -1,8 +1,8 @@
 /**
- * Makes a read-only view of a store of an earlier layout. In the view, the store looks upgraded. The changes of the
- * upgrade stay in memory and are never written to the store. The view makes the upgrade only when a table that the
- * upgrade changes is read for the first time. Blocks and accounts can be read without the upgrade. This delay saves
- * time: an upgrade takes seconds for a long chain, and a sink opens a view for every few blocks.
+ * Makes a read-only view of a store that has an earlier layout. In the view, the store has the current layout. The
+ * changes of the upgrade stay in memory and are never written to the store. The view makes the upgrade only when a
+ * table that the upgrade changes is read for the first time. Blocks and accounts can be read without the upgrade. This
+ * delay saves time: an upgrade takes seconds for a long chain, and a sink opens a view for every few blocks.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -20,7 +20,7 @@ const IN_MEMORY: readonly number[] = [TABLES.meta.number, TABLES.undo.number, TA
 /**
  * Returns a read-only view of a store for which the function `isOlder` returns true.
  *
- * @param disk the store; the view never writes to it, and closes it when the view is closed
+ * @param disk the store. The view never writes to the store. When the view is closed, the view also closes the store
  */
 export function upgradedView(disk: KeyValue): KeyValue {
   let upgraded: MemoryKeyValue | undefined;

@@ -9,10 +9,10 @@ import { flush } from './flush.ts';
 import { makeFolder } from './folder.ts';
 
 /**
- * Copies the store in a folder into a new folder. The copy is on the disk when the call resolves. The copy contains no
- * free pages, so the file of the copy can be smaller than the file of the store.
+ * Copies the store in a folder into a new folder. When the promise resolves, the whole copy has reached the disk. The
+ * copy contains no free pages, so the file of the copy can be smaller than the file of the store.
  *
- * @param clock clock; the function needs it to find out whether a process of another container uses the store
+ * @param clock clock with which the function finds out whether a process of another container uses the store
  * @throws ProtocolError in the same cases as `openForReading` (for example `STORE_MISSING`) if the store cannot be
  *   opened; `STORE_COPY_FAILED` with the reason if the copy fails
  */

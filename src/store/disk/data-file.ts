@@ -1,6 +1,6 @@
 /**
- * Examines the data file of a database before LMDB maps it. If LMDB mapped a file of another program or a truncated
- * file, a signal would end the process.
+ * Examines the data file of a database before LMDB maps the file into memory. If LMDB mapped a truncated file, or a
+ * file of another program, a signal would end the process.
  */
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
@@ -10,7 +10,7 @@ export const DATA_FILE = 'data.mdb';
 /**
  * The result of the examination. `none`: the file is missing or empty. For example, a file is empty if a process was
  * killed right after it had created the file. `whole`: both meta pages (the first two pages) are valid, and the file
- * contains all root pages that the newer meta page names. `damaged`: the file is neither empty nor whole; `why`
+ * contains all root pages that the newer meta page names. `damaged`: the file has bytes, but is not `whole`; `why`
  * describes the fault.
  */
 export type DataFile =

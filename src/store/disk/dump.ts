@@ -1,8 +1,8 @@
 /**
  * Reads and writes a store as a plain sequence of bytes, which can be moved to another machine. For each entry, the
  * sequence has the length of the key (u16), the key, the length of the value (u32), and the value. The lengths are
- * big-endian. A key of length 0 marks the end. Unlike a database file, a dump can come from an untrusted source,
- * because `restoreDump` checks each length.
+ * big-endian. A key of length 0 marks the end. A dump can come from an untrusted source, because `restoreDump` checks
+ * each length. A database file must not come from an untrusted source.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -11,16 +11,16 @@ import { TABLES } from '../tables/layout.ts';
 import { openLmdb, openLmdbSnapshot } from './lmdb.ts';
 
 /**
- * Largest sizes in bytes of keys and values that `restoreDump` accepts. All keys and values of the layout are smaller.
- * Even a whole genesis block would fit into one value: the block is a file of a network folder, and such a file has at
- * most 64 MiB.
+ * Maximum sizes, in bytes, of the keys and values that `restoreDump` accepts. All keys and values of the layout are
+ * smaller. Even a whole genesis block would fit into one value: the block is a file of a network folder, and such a
+ * file has at most 64 MiB.
  */
 const KEY_BYTES_MAX = 1_000;
 const VALUE_BYTES_MAX = 64 * 1024 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
 /**
- * Maximum number of entries in one database transaction of `restoreDump`. A transaction also ends when its entries have
- * `BYTES_PER_TRANSACTION` bytes. Both limits bound the memory that a transaction takes.
+ * Maximum number of entries in one database transaction of `restoreDump`. A database transaction also ends when its
+ * entries have `BYTES_PER_TRANSACTION` bytes. Both limits bound the memory that a transaction takes.
  */
 const ENTRIES_PER_TRANSACTION = 20_000;
 const BYTES_PER_TRANSACTION = 32 * 1024 * 1024;
@@ -28,8 +28,8 @@ const BYTES_PER_TRANSACTION = 32 * 1024 * 1024;
 const END = Buffer.alloc(2);
 
 /**
- * Returns the entries of a store as a dump in chunks, without the table `notes`, which concerns one node only. Another
- * process is allowed to use the store at the same time.
+ * Returns the entries of a store as a dump in chunks. The dump does not contain the table `notes`, because this table
+ * concerns only one node. Another process is allowed to use the store at the same time.
  *
  * @throws ProtocolError in the same cases as `openLmdbSnapshot`
  */

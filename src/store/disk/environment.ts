@@ -1,7 +1,8 @@
 /**
- * Opens the LMDB environment (the database) in a folder, for one writing process and several reading processes. Under
- * some conditions, LMDB ends the process with a signal, reads pages that a writer overwrites, or accepts a damaged
- * file. This module first looks for these conditions, and throws an error with advice if it finds one of them.
+ * Opens the LMDB environment (the database) in a folder. One process can open the environment for writing, and several
+ * processes can open it for reading at the same time. Under some conditions, LMDB ends the process with a signal, reads
+ * pages that a writer overwrites, or accepts a damaged file. This module looks for these conditions before LMDB opens
+ * the files. If the module finds one of them, it throws an error with advice.
  */
 
 import {
@@ -56,28 +57,33 @@ const FREE_LIST_LIMITS = { maxFreeSpaceToLoad: 4000, maxFreeSpaceToRetain: 6000 
  * Before the environment is opened for writing, two checks run (`refuseDamagedPages`). The first check reads all pages
  * of the state. The second check reads the tree of free pages, and then at most this number of other pages, beginning
  * at the first key of the store. The second check therefore covers a small store completely. The second check takes
- * about 15 ms if the operating system has the file in memory. With a maximum of 50,000 instead of 5,000, a start that
- * read the pages from a disk took 12 s longer. Later, the page scrubber of the running node checks all pages.
+ * about 15 ms if the operating system has the file in memory. In one measurement, in which the pages came from a disk,
+ * a maximum of 50,000 instead of 5,000 made the start 12 s longer. The remaining pages are checked later by the page
+ * scrubber of the running node.
  */
 const PAGES_CHECKED_BEFORE_WRITING = 5_000;
 /**
- * Maximum number of other pages in the second check (see `PAGES_CHECKED_BEFORE_WRITING`), if a process opens the
- * environment for reading. Four million pages take 16 GB in the file. If the operating system has the file in memory,
- * checking these pages takes about 20 s. Reading the pages from a disk takes much longer.
+ * If a process opens the environment for reading, the second check (see `PAGES_CHECKED_BEFORE_WRITING`) reads at most
+ * this number of other pages. Four million pages take 16 GB in the file. If the operating system has the file in
+ * memory, checking these pages takes about 20 s. Reading the pages from a disk takes much longer.
  */
 const PAGES_CHECKED_BEFORE_READING = 4_000_000;
-/** An environment open for writing. The process is allowed to write while it holds the lock on the folder. */
+/**
+ * An environment that is open for writing. This process is allowed to write only while it holds the lock on the folder.
+ */
 export interface HeldEnvironment {
   readonly database: Database<Buffer, Buffer>;
   readonly lock: ProcessLock;
 }
 
 export interface WritingOptions {
-  /** True to create a store if the folder contains no store, or if the folder is missing. */
+  /** If true, `openForWriting` creates a store if the folder contains no store or is missing. */
   readonly create: boolean;
   /** If false, the operating system decides when written data reaches the disk. */
   readonly durable: boolean;
-  /** Clock for the lock. The lock needs a clock if other containers can reach the folder (see `takeLock`). */
+  /**
+   * Clock for the lock. A clock is necessary if processes of other containers can reach the folder (see `takeLock`).
+   */
   readonly clock: Clock | undefined;
   /** True if this program has just checked the pages, and no process has written to the store since the check. */
   readonly arePagesChecked: boolean;
@@ -101,7 +107,7 @@ export function openForWriting(
   try {
     makeFolder(directory);
   } catch (error) {
-    // The error `FOLDER_IMPOSSIBLE` concerns the folder and not a store, so it is thrown unchanged.
+    // The error `FOLDER_IMPOSSIBLE` concerns the folder and not a store, so this code throws the same error again.
     if (error instanceof ProtocolError) throw error;
     const isOfWriting = isMissingRight(error) || isReadOnlyMedium(error);
     throw isOfWriting ? refusalToWrite(directory, error) : storeUnreadable(directory, messageOf(error), error);
@@ -140,11 +146,11 @@ export interface ReadingOptions {
 /**
  * Opens the environment for reading. Another process of the same container is allowed to write to the folder at the
  * same time. But if the medium is read-only for this process, LMDB cannot record in `lock.mdb` which commit this
- * process reads. A writer could then overwrite the pages of this commit. In this case, the function throws an error if
- * a process holds the lock on the folder. After the function has opened the environment, it checks the pages of the
- * store, unless `arePagesChecked` is true. If the store has more than `PAGES_CHECKED_BEFORE_READING` pages, the
- * function checks only a part of the store. The check takes about 5 s for each million pages if the operating system
- * has the file in memory.
+ * process reads. A writer could then overwrite the pages of this commit. On a read-only medium, the function therefore
+ * throws an error if a process holds the lock on the folder. After the function has opened the environment, it checks
+ * the pages of the store, unless `arePagesChecked` is true. If the store has more than `PAGES_CHECKED_BEFORE_READING`
+ * pages, the function checks only a part of the store. The check takes about 5 s for each million pages if the
+ * operating system has the file in memory.
  *
  * @param clock clock with which the function finds a process of another container that writes to the folder
  * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE` or `STORE_DAMAGED` in the same cases as `openForWriting`;
@@ -209,8 +215,8 @@ export function storeInUse(directory: string, owner: string, options?: ErrorOpti
 
 /**
  * Closes an environment that this module opened. If the environment was opened for writing, the caller releases the
- * lock on the folder afterwards. This program reads and writes synchronously, so `database.close` waits for no other
- * work, and closes the environment before it returns.
+ * lock on the folder afterwards. This program reads and writes synchronously. The call `database.close` therefore waits
+ * for no other work, and the environment is closed when the call returns.
  */
 export function closeInTurn(database: Database<Buffer, Buffer>, directory: string): Promise<void> {
   return withOpenLock(directory, () => database.close());
@@ -307,9 +313,9 @@ function refuseForeignFiles(directory: string, names: readonly string[], access:
 }
 
 /**
- * Refuses a data file that has more than one hard link. If a folder was copied with hard links, two processes could
- * each lock their own folder and still write to the same file. The two processes would overwrite each other's data, or
- * one process would overwrite a backup.
+ * Refuses a data file that has more than one hard link. If a folder was copied with hard links, the two folders contain
+ * the same file. Two processes could then each lock one of the folders and write to the same file. The two processes
+ * would overwrite each other's data, or one process would overwrite a backup.
  */
 function refuseSharedFile(directory: string): void {
   const { nlink = 1 } = statSync(join(directory, DATA_FILE), { throwIfNoEntry: false }) ?? {};
@@ -326,11 +332,12 @@ function refuseSharedFile(directory: string): void {
 
 /**
  * Opens or creates the file `lock.mdb` before the library does. If the library could not open this file, or if the disk
- * had no room for the file, the library would end the process with a signal. A new file is written under another name
- * and then linked to its final name, so that no other process opens an incomplete file.
+ * had no room for the file, the library would end the process with a signal. The function writes a new file under a
+ * temporary name, and then links the file to its final name, so that no other process opens an incomplete file.
  *
- * @throws the error of the system if the file cannot be opened or created. If the reason is missing write access, the
- *   function throws nothing. If the file is a symbolic link without a target, the function throws an Error that says so
+ * @throws the error of the system if the file cannot be opened or created. However, if this process only lacks write
+ *   access, the function throws nothing. If the file is a symbolic link without a target, the message of the error says
+ *   so
  */
 function prepareLocksFile(directory: string): void {
   const path = join(directory, LOCKS_FILE);
@@ -344,8 +351,8 @@ function prepareLocksFile(directory: string): void {
   }
   const draft = `${path}.${process.pid}.new`;
   try {
-    // Perhaps an earlier process was killed here and left its draft. In a container, this process often has the same
-    // process number as the earlier process.
+    // Perhaps an earlier process was killed at this point and left its draft, and this process has the same process
+    // number as the earlier process. In a container, equal process numbers are common.
     rmSync(draft, { force: true });
     writeFileSync(draft, Buffer.alloc(LOCKS_FILE_BYTES), { mode: 0o664, flag: 'wx' });
     linkSync(draft, path);
@@ -365,8 +372,9 @@ function prepareLocksFile(directory: string): void {
 
 /**
  * Refuses a folder on a read-only medium while a process holds the lock on the folder. On a read-only medium, the
- * library reads without locks. Reading without locks is safe only if no process writes to the folder. It is possible
- * that a folder is mounted twice, and that a node writes to the folder through the other mount.
+ * library reads without locks. Reading without locks is safe only if no process writes to the folder. A process can
+ * write to the folder even though this process sees a read-only medium: the folder can be mounted twice, and a node can
+ * write to the folder through the other mount.
  */
 function refuseOwner(directory: string, clock: Clock | undefined): void {
   const owner = ownerOf(directory, LOCK_NAME, clock);

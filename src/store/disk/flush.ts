@@ -2,13 +2,16 @@
 
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 
-/** Error codes for a file system that cannot flush a folder, and for a user who has no right to flush the folder. */
+/**
+ * Error codes of a failed flush that the module ignores: the file system cannot flush a folder, or the user has no
+ * right to flush the folder.
+ */
 const UNFLUSHABLE: ReadonlySet<string> = new Set(['EACCES', 'EINVAL', 'EISDIR', 'ENOTSUP', 'EPERM']);
 
 /**
- * Flushes a folder, so that the new name of a file in it survives a power cut. Some file systems cannot flush a folder,
- * and some users have no right to flush the folder. In both cases, the function ignores the error, because the file
- * itself is complete.
+ * Flushes a folder, so that the new name of a file in the folder survives a power cut. Some file systems cannot flush a
+ * folder, and some users have no right to flush the folder. In both cases, the function ignores the error, because the
+ * file itself is complete.
  */
 export function flushNames(directory: string): void {
   try {

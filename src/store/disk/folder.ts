@@ -21,8 +21,9 @@ import { ProtocolError } from '../../primitives/errors.ts';
  * below `/proc`).
  *
  * @param mode permissions of the folders that are created
- * @throws ProtocolError `FOLDER_IMPOSSIBLE` if the system reports ENOENT, or if the path is a link without a target; in
- *   all other cases, the error of `mkdir` (`EEXIST` if a file has the path of the folder)
+ * @throws ProtocolError `FOLDER_IMPOSSIBLE` if the system reports ENOENT, or if the path is a symbolic link without a
+ *   target. In all other cases, the function throws the error of `mkdir`, for example `EEXIST` if a file has the path
+ *   of the folder
  */
 export function makeFolder(directory: string, mode = 0o777): void {
   const missing: string[] = [];
@@ -36,8 +37,8 @@ export function makeFolder(directory: string, mode = 0o777): void {
 }
 
 /**
- * Number of bytes that must be free before LMDB opens a database. The new files that LMDB maps into memory take less
- * space.
+ * Number of bytes that must be free on the disk before LMDB opens a database. The new files that LMDB creates and maps
+ * into memory take less space.
  */
 const ROOM_BYTES = 64 * 1024;
 

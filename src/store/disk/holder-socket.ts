@@ -1,8 +1,8 @@
 /**
- * Finds out whether a process of another container is alive. If a process passes a clock to `takeLock`, it listens on a
- * socket beside its lock file while it holds the lock. The operating system accepts connections to this socket even
- * while the process is paused, and refuses them after the process has ended. Connecting works even if the containers
- * number their processes independently.
+ * Finds out whether a process of another container is alive. If a process passes a clock to `takeLock`, the process
+ * listens on a socket in the folder of its lock file while it holds the lock. The operating system accepts connections
+ * to this socket even while the process is paused, and refuses connections after the process has ended. This method
+ * also works if the containers number their processes independently.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -17,8 +17,9 @@ export interface HolderSocket {
 const ANSWER_MS_MAX = 5_000;
 
 /**
- * Program of a child process that connects to a socket. Exit code 3 means that no process listens. After any other exit
- * code, the process that holds the lock is assumed to be alive, so that no living process loses its lock file.
+ * Source code for a child process that connects to a socket. Exit code 3 means that no process listens on the socket.
+ * After any other exit code, this module assumes that the holder of the lock is alive, so that no living process loses
+ * its lock file.
  */
 const CONNECT = `
 const socket = require('node:net').connect(process.argv[1]);
@@ -65,8 +66,8 @@ export function listenAsHolder(directory: string, name: string): HolderSocket {
 }
 
 /**
- * False if no process listens on the socket, or if there is no socket. True in all other cases, for example if the
- * connection attempt takes longer than `ANSWER_MS_MAX`.
+ * Returns false if no process listens on the socket, or if the socket does not exist. Returns true in all other cases,
+ * for example if the connection attempt takes longer than `ANSWER_MS_MAX`.
  */
 export function isHolderListening(directory: string, name: string): boolean {
   // Node.js can connect to a socket only asynchronously, but this function must return the result synchronously.

@@ -20,10 +20,11 @@ const ROOM_AGAIN_BYTES = 8 * 2 ** 20;
 /**
  * Opens the store in a folder for writing, and holds the lock on the folder until `close`.
  *
- * @param create decides what happens if the folder contains no store or is missing: true to create a store; false to
- *   throw `STORE_MISSING`
+ * @param create decides what happens if the folder contains no store or is missing. If true, the function creates a
+ *   store; if false, it throws `STORE_MISSING`
  * @param durable if false, the operating system decides when written data reaches the disk
- * @param clock clock for the lock; the lock needs a clock if other containers can reach the folder (see `takeLock`)
+ * @param clock clock for the lock. A clock is necessary if processes of other containers can reach the folder (see
+ *   `takeLock`)
  * @param arePagesChecked the same as for `openForWriting`
  * @throws ProtocolError in the same cases as `openForWriting`
  */
@@ -58,9 +59,9 @@ export function openLmdbSnapshot(directory: string, clock?: Clock): KeyValue {
 /** Opens snapshots of the store in one folder. Several snapshots can be open at the same time. */
 export interface LmdbReader {
   /**
-   * Returns a snapshot of the store as it is now. The snapshot is valid until the snapshot or this reader is closed.
-   * While a snapshot is open, the node cannot reuse freed pages, so the data file can grow. A snapshot should therefore
-   * be open for seconds only.
+   * Returns a snapshot of the store as it is now. The snapshot is valid until the caller closes the snapshot or this
+   * reader. While a snapshot is open, the node cannot reuse freed pages, so the data file can grow. A snapshot should
+   * therefore stay open only for a few seconds.
    */
   snapshot(): KeyValue;
   /** Frees the reader slots of processes that have ended. @returns number of reader slots that were freed */
@@ -98,8 +99,8 @@ class LmdbKeyValue implements KeyValue {
   readonly #snapshots = new Set<LmdbSnapshot>();
   #writing = false;
   /**
-   * True from a failed commit until the next successful commit. A commit that fails because of a damaged page does not
-   * change this value.
+   * True after a failed commit, until the next successful commit. A commit that fails because of a damaged page does
+   * not set this value to true.
    */
   #hasFailed = false;
   #closed = false;
@@ -204,7 +205,10 @@ class LmdbKeyValue implements KeyValue {
   }
 }
 
-/** Turns an error about damage into `STORE_DAMAGED`; returns other errors unchanged. */
+/**
+ * If the error shows damage (`isDamage`), returns an error with the code `STORE_DAMAGED`. Returns every other error
+ * unchanged.
+ */
 function wordsFor(error: unknown, directory: string): unknown {
   return isDamage(error) ? storeDamaged(directory, 'one of its pages cannot be read', error) : error;
 }
@@ -242,7 +246,7 @@ class LmdbSnapshot implements KeyValue {
     this.#release = release;
   }
 
-  /** @throws ProtocolError `STORE_CLOSED` after `close`, because a further read would end the process */
+  /** @throws ProtocolError `STORE_CLOSED` after `close`, because a read after `close` would end the process */
   get #transaction(): Transaction {
     if (this.#closed) throw new ProtocolError('STORE_CLOSED', {}, 'The chain store was closed while it was read.');
     return this.#held;
@@ -300,15 +304,17 @@ class LmdbSnapshot implements KeyValue {
   }
 }
 
-/** The read method of the library, with the parameter `options`. The types of the library lack this parameter. */
+/**
+ * A read method of the library with its parameter `options`, which is missing in the TypeScript types of the library.
+ */
 interface SharedReads {
   getBinaryFast(key: Buffer, options: { readonly transaction: Transaction }): Buffer | undefined;
 }
 
 /**
- * Copies a value out of the memory that the library reuses for the next value. Node.js takes the memory of a small copy
- * from its buffer pool. If the library made the copy, it would allocate memory for each value. This allocation takes
- * several times as long.
+ * Copies a value out of the memory that the library reuses for the next value. For a small value, the function takes
+ * the memory from the buffer pool of Node.js. If the library made the copy, the library would allocate new memory for
+ * each value, which takes several times as long.
  */
 function copyOf(shared: Buffer | undefined): Buffer | undefined {
   if (shared === undefined) return undefined;

@@ -1,8 +1,8 @@
 /**
  * Stores entries in memory, in the order of their keys, for tests, in-memory devnets and simulations.
  * `upgraded-view.ts` also uses this class, to keep the changes of an upgrade in memory and not on the disk. The keys
- * are in sorted chunks of bounded size. During a transaction, a log keeps the earlier values of the entries that the
- * transaction writes. If the transaction fails, the store restores the earlier values from the log.
+ * are in sorted chunks of bounded size. During a database transaction, a log keeps the earlier values of the entries
+ * that the transaction writes. If the transaction fails, the store restores the earlier values from the log.
  */
 
 import { bufferOf } from '../../primitives/bytes.ts';
@@ -82,7 +82,7 @@ export class MemoryKeyValue implements KeyValue {
   }
 
   async close(): Promise<void> {
-    // There is nothing to close: the memory is freed with the object.
+    // The method has nothing to close. The memory is freed together with the object.
   }
 
   #write(key: KeyText, value: Buffer | undefined): void {
@@ -112,7 +112,10 @@ export class MemoryKeyValue implements KeyValue {
     if (chunk.length === 0 && this.#chunks.length > 1) this.#chunks.splice(at, 1);
   }
 
-  /** Returns the index of the last chunk whose first key is not above the given key; 0 if there is no such chunk. */
+  /**
+   * Returns the index of the last chunk whose first key is equal to or below the given key; 0 if no chunk has such a
+   * first key.
+   */
   #pieceOf(key: KeyText): number {
     let low = 0;
     let high = this.#chunks.length - 1;

@@ -8,8 +8,8 @@ const OWNER_ONLY = 0o600;
 
 /**
  * Writes a new file that only its owner can read. When the function returns, the file and its name are on the disk. If
- * the function throws an error, the file does not exist. There is one exception: for the error `EEXIST`, the file
- * existed before the call.
+ * the function throws the error `EEXIST`, a file with this name existed before the call, and is unchanged. After any
+ * other error, the file does not exist.
  *
  * @throws errors of the system
  */

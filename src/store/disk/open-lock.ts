@@ -1,10 +1,10 @@
 /**
  * Coordinates processes, so that only one process at a time opens or closes the database of a folder. Before a process
- * opens or closes the database, it takes the lock `turn` in the folder (the open lock). This lock is needed because of
- * `lock.mdb`, the lock file of LMDB. The first process that opens a database initialises the locks in `lock.mdb`, and
- * the last process that closes the database removes these locks. If a process opens the database during the removal,
- * the process gets invalid locks, and the opening fails. After a failed opening, the library lmdb 3.5 sooner or later
- * frees memory twice. This error ends the process with a signal.
+ * opens or closes the database, the process takes the lock `turn` in the folder (the open lock). This lock is needed
+ * because of `lock.mdb`, the lock file of LMDB. The first process that opens a database initialises the locks in
+ * `lock.mdb`, and the last process that closes the database removes these locks. If a process opens the database during
+ * the removal, the process gets invalid locks, and fails to open the database. After such a failure, the library lmdb
+ * 3.5 sooner or later frees the same memory twice, which ends the process with a signal.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -18,8 +18,8 @@ const LOCK_NAME = 'turn';
  */
 const WAIT_MS_MAX = 5_000;
 /**
- * Pauses between two tries to take the open lock. A process uses these pauses one after another. The pauses differ, so
- * that two waiting processes do not always try at the same time.
+ * Pauses, in milliseconds, between two tries to take the open lock. A process uses these pauses one after another. The
+ * pauses differ, so that two waiting processes do not always try at the same time.
  */
 const PAUSES_MS = [1, 3, 2, 7, 5];
 

@@ -11,8 +11,8 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
 // Format of the file, for lmdb 3.5 on 64-bit machines. Each `..._AT` is an offset in bytes. `DEPTH_AT`, `ENTRIES_AT`
 // and `ROOT_AT` count from `FREE_TREE_AT` or `MAIN_TREE_AT`, where the description of a tree starts. All other offsets
-// count from the start of a page. Every page has the fields at `FLAGS_AT`, `LOWER_AT` and `UPPER_AT`. Only the first
-// two pages have the other fields.
+// count from the start of a page. Every page has the fields at `FLAGS_AT`, `LOWER_AT` and `UPPER_AT`. All other fields
+// exist only in the first two pages.
 const PAGE_BYTES_AT = 48;
 const FREE_TREE_AT = 48;
 const MAIN_TREE_AT = 96;
@@ -42,10 +42,10 @@ export interface PageCheckOptions {
   /** The check stops before the first leaf whose range starts at this key or above; by default after the last leaf. */
   readonly to?: Uint8Array;
   /**
-   * Number of pages to check in the tree of entries; by default all pages. The check ends only after a complete leaf,
-   * so the check can read a few more pages. LMDB stores a large value in pages outside of the leaf. The check reads and
-   * counts only the first of these pages. Checking 10,000 pages takes about 30 ms if the operating system has the file
-   * in memory.
+   * Number of pages to check in the tree of entries; by default all pages. The check ends only after a complete leaf
+   * page, so it can read a few pages more than this number. LMDB stores a large value in several pages outside of the
+   * leaf page. The check reads and counts only the first of these pages. Checking 10,000 pages takes about 30 ms if the
+   * operating system has the file in memory.
    */
   readonly pagesMax?: number;
 }
@@ -59,7 +59,7 @@ export interface PageCheck {
   readonly damage?: string;
   /**
    * The value that the caller must pass as `from` to the next check, so that the next check continues where this check
-   * ended. Absent if this check has included the last leaf of the file, or has found damage.
+   * ended. This member is absent if this check has reached the last leaf page of the file, or has found damage.
    */
   readonly next?: Buffer;
 }
@@ -90,8 +90,8 @@ export function checkPages(path: string, options: PageCheckOptions = {}): PageCh
 }
 
 /**
- * Lower bound (inclusive) and upper bound (exclusive) for the keys of a page. Each field is undefined if there is no
- * such bound.
+ * Lower bound `from` (inclusive) and upper bound `to` (exclusive) for the keys of a page. A bound is undefined if the
+ * keys have no such bound.
  */
 interface Between {
   readonly from: Buffer | undefined;
@@ -107,8 +107,8 @@ class Walk {
   readonly #pages: number;
   readonly #options: PageCheckOptions;
   /**
-   * One buffer for each level of the tree. The keys of a page are bounds for the keys of its children, so all pages
-   * from the root to the present page are in memory at the same time.
+   * One buffer for each level of the tree. The keys of a page are bounds for the keys of its children, so all pages on
+   * the path from the root to the current page are in memory at the same time.
    */
   readonly #buffers: Buffer[] = [];
   #left = Infinity;
@@ -196,7 +196,7 @@ class Walk {
       if (!isBefore) {
         const isBehind = isMain && to !== undefined && key !== undefined && Buffer.compare(key, to) >= 0;
         if (isMain && (isBehind || (height === 1 && this.#left <= 0 && this.#entries > 0))) {
-          // The next check continues at a key and not at a page, because the tree can change before that check. The
+          // The next check continues at a key and not at a page, because the tree can change before the next check. The
           // code copies the key, because a key that is a view of the page's buffer would keep the whole buffer in
           // memory.
           this.#next = Buffer.from(key ?? []);

@@ -1,17 +1,18 @@
 /**
  * Takes locks in a folder. Each lock has a name, and only one process at a time can hold the lock. The holder has a
  * lock file in the folder. The name of this file contains the number and the start time of the holder. The lock file of
- * a killed process therefore does not block a restart: no running process has the same number and start time. The next
- * process that takes the lock removes the stale lock file. The lock file of each process has a different name. The
- * removal of a stale lock file therefore cannot affect the lock file that another process has just written.
+ * a killed process therefore does not block a restart: such a lock file is stale, because no running process has its
+ * process number and start time. The next process that takes the lock removes the stale lock file. The lock file of
+ * each process has a different name. The removal of a stale lock file therefore cannot affect the lock file that
+ * another process has just written.
  *
  * Process numbers of different containers cannot be compared, because the first process of each container has number 1.
  * For a lock that several containers use, a process therefore passes a clock to `takeLock`. The process then updates
- * the modification time of its lock file every `TOUCH_MS`, and listens on a socket beside the lock file. A lock file of
+ * the modification time of its lock file every `TOUCH_MS`, and listens on a socket in the same folder. A lock file of
  * another container is stale if two conditions hold: the file was not updated for `ELSEWHERE_MS_MAX`, and no process
- * listens on its socket. A paused process still listens, so its lock file does not become stale. A lock file from
- * before a restart of the machine is also stale. A process that passes no clock treats the lock file of another
- * container as stale only after a restart of the machine.
+ * listens on the socket of this lock file. A paused process still listens, so its lock file does not become stale. A
+ * lock file from before a restart of the machine is also stale. A process that passes no clock treats the lock file of
+ * another container as stale only after a restart of the machine.
  */
 
 import { existsSync, readdirSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
@@ -24,9 +25,9 @@ import { startOf } from './process-start.ts';
 
 export interface ProcessLock {
   /**
-   * True while the lock file of this lock exists. On a file system without sockets, this process can lose the lock if
-   * it pauses for longer than `ELSEWHERE_MS_MAX`. A process of another container can then remove the lock file and take
-   * the lock.
+   * True while the lock file of this lock exists. On a file system without sockets, this process can lose the lock: if
+   * this process pauses for longer than `ELSEWHERE_MS_MAX`, a process of another container can remove the lock file and
+   * take the lock.
    */
   isHeld(): boolean;
   release(): void;
@@ -34,41 +35,41 @@ export interface ProcessLock {
 
 const TOUCH_MS = 5_000;
 /**
- * A lock file of another container stays valid for this time after its last update, even if no process listens on its
- * socket. The time is longer than `TOUCH_MS`, because a busy process can update its lock file late.
+ * Time in milliseconds for which a lock file of another container stays valid after its last update, even if no process
+ * listens on its socket. The time is longer than `TOUCH_MS`, because a busy process can update its lock file late.
  */
 const ELSEWHERE_MS_MAX = 30_000;
 
 /**
  * Pattern for the part of a lock file's name that follows the name of the lock and a dot. The pattern matches the
- * process number, the start of the process (see `startOf`), and the number of the PID namespace, if the name of the
- * lock file contains this number.
+ * process number and the start of the process (see `startOf`). If the name also contains the number of the PID
+ * namespace, the pattern matches this number, too.
  */
 const OWNER = /^(\d+)\.([0-9a-z]+(?:-\d+)?)(?:-in(\d+))?$/;
 
 /**
  * Paths of the lock files that this process holds now. A file in the folder does not prove that this process holds the
- * lock. If the system reports no start time, the name of a lock file contains `unknown` instead. It is then possible
- * that an earlier process with the same process number has left a file with the same name.
+ * lock. The reason: if the system reports no start time, the name of a lock file contains `unknown` instead of the
+ * start time. In this case, perhaps an earlier process with the same process number has left a file with the same name.
  */
 const ownLockFiles = new Set<string>();
 
 /**
  * Takes the lock. The function first writes its own lock file, and then looks for other lock files. If several
- * processes call the function at the same time, it is therefore possible that all calls fail. At most one call
- * succeeds.
+ * processes call the function at the same time, at most one call succeeds. It is possible that all of these calls fail.
  *
  * @param directory an existing folder
  * @param name name of the lock. A lock file is named `<name>.<process number>.<start of the process>`. The name also
  *   ends with `-in<number of the PID namespace>` if the caller passes a clock and the system reports a PID namespace
- * @param clock needed for a lock in a folder that several containers share. Without a clock, the lock file does not
- *   protect against processes of other containers, because these processes can treat the lock file as stale and remove
- *   it
- * @throws ProtocolError `LOCKED` while a living process (this process included) holds the lock. If a holder of another
- *   container was killed, the function still throws this error for up to `ELSEWHERE_MS_MAX` after the last update of
- *   its lock file. Without a clock, the function then throws the error until a restart of the machine. The `data` of
- *   the error has `directory`, `name`, `pid` (process number of the holder) and `owner` (text that names the holder,
- *   such as `process 123`). The function throws a system error if it cannot write the lock file or read the folder
+ * @param clock clock of this process. A clock is necessary for a lock in a folder that several containers share.
+ *   Without a clock, the lock file does not protect against processes of other containers, because these processes can
+ *   treat the lock file as stale and remove it
+ * @throws ProtocolError `LOCKED` while a living process (this process included) holds the lock. If the holder was a
+ *   process of another container and was killed, the function still throws this error for up to `ELSEWHERE_MS_MAX`
+ *   after the last update of the holder's lock file. If the caller passes no clock, the function throws this error
+ *   until a restart of the machine. The `data` of the error has `directory`, `name`, `pid` (process number of the
+ *   holder) and `owner` (text that names the holder, such as `process 123`). The function throws a system error if it
+ *   cannot write the lock file or read the folder
  */
 export function takeLock(directory: string, name: string, clock?: Clock): ProcessLock {
   const here = clock === undefined || NUMBERED_IN === undefined ? '' : `-in${NUMBERED_IN}`;
@@ -104,7 +105,10 @@ export function ownerOf(directory: string, name: string, clock: Clock | undefine
   return wordsForFirst(lockFilesIn(directory, name, clock));
 }
 
-/** Like `ownerOf`, but the result is also undefined if the holder is a process of this container. */
+/**
+ * Returns the same text as `ownerOf` if the holder is a process of another container. Returns undefined if the holder
+ * is a process of this container, or if `ownerOf` returns undefined.
+ */
 export function ownerElsewhere(directory: string, name: string, clock: Clock): string | undefined {
   return wordsForFirst(lockFilesIn(directory, name, clock).filter(({ isElsewhere }) => isElsewhere));
 }

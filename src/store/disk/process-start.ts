@@ -23,7 +23,7 @@ export function startOf(pid: number): string | undefined {
 
 /**
  * Returns true if a process is ending but still has threads. The main thread of such a process has ended, so the system
- * reports the process as a zombie. Its other threads still hold its files and ports.
+ * reports the process as a zombie. The other threads still hold the files and ports of the process.
  */
 export function isEnding(pid: number): boolean {
   try {

@@ -1,6 +1,6 @@
 /**
- * Makes the errors for a folder whose store cannot be opened, read or written. Each error contains the reason, and each
- * error except `STORE_MISSING` contains a remedy.
+ * Makes the errors for a folder whose store cannot be opened, read or written. Each error contains the reason. Each
+ * error also contains a remedy, with the exception of `STORE_MISSING`.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';

@@ -29,8 +29,8 @@ export function buildTree(
 ): readonly InnerBlock[] {
   if (leaves.length === 0) return [];
   const first = Buffer.from([table]);
-  // The tree begins with the first leaf block of the table, even if that block has no keys and is therefore not on the
-  // disk.
+  // The tree begins with the first leaf block of the table. If this block has no keys, the block is not on the disk,
+  // but is still part of the tree.
   const hasFirst = leaves[0]?.start.equals(first) === true;
   const children: readonly CountedLeaf[] = hasFirst ? leaves : [{ start: first, size: 0 }, ...leaves];
   const blocks: InnerBlock[] = [];

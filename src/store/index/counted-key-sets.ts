@@ -2,9 +2,9 @@
  * Stores counted key sets. Each set contains the keys of one table of the store (a counted table). These keys have no
  * values. A counted key set can count the keys of any range fast. The set is split into leaf blocks of neighbouring
  * keys. A leaf block is one value on the disk (see key-block.ts). Inner blocks form a tree above the leaf blocks. An
- * inner block stores the number of keys in the subtree of each of its child blocks. Counting a range, or skipping its
- * first million keys, therefore reads only a few blocks. Callers work with single keys, and not with leaf blocks or
- * inner blocks. Only `putSorted` takes several keys in one call, as a `KeyBlock`.
+ * inner block stores the number of keys in the subtree of each of its child blocks. Counting the keys of a range, or
+ * skipping the first million keys of a range, therefore reads only a few blocks. Callers work with single keys, and not
+ * with leaf blocks or inner blocks. Only `putSorted` takes several keys in one call, as a `KeyBlock`.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -17,10 +17,10 @@ import type { CachedBlocks, BlockSizes } from './order-statistic-tree.ts';
 import { BLOCK_SIZES, LeafBlocks, type CachedLeaves } from './leaf-blocks.ts';
 
 /**
- * If more than this number of leaf blocks, of all tables together, have unwritten changes, `putSorted` writes these
- * leaf blocks. Up to this number, `putSorted` leaves the changed leaf blocks in memory until the end of the database
- * transaction. These blocks take up to 12 MB, because a changed leaf block can take three times its packed size in
- * memory.
+ * Maximum number of leaf blocks with unwritten changes that `putSorted` leaves in memory, of all tables together. If
+ * more leaf blocks have unwritten changes, `putSorted` writes these leaf blocks. Otherwise, they stay in memory until
+ * the end of the database transaction. They take up to 12 MB, because a changed leaf block can take three times its
+ * packed size in memory.
  */
 export const LEAVES_CHANGED_MAX = 512;
 /** Maximum number of cached leaf blocks. A leaf block has up to 8,000 bytes. */
@@ -34,7 +34,7 @@ export interface CountedWriter extends KeyValueWriter {
    * Adds many keys without values. One call of `putSorted` is much faster than a call of `put` for each key.
    *
    * @param keys ascending keys of one counted table; the caller is allowed to reuse their memory after the call
-   * @returns number of leaf blocks that this call has changed and that had no unwritten change before
+   * @returns number of leaf blocks that had no unwritten change before this call, and that this call has changed
    */
   putSorted(keys: KeyBlock): number;
 }
@@ -115,10 +115,10 @@ export class CountedKeySets implements KeyValue {
 
   /**
    * Finds a damaged block. A block is damaged in each of these cases:
-   * - Its value cannot be read as a block.
-   * - The inner block above it states another number of keys.
-   * - Its keys are not in order, or overlap with the next block.
-   * - The block is on the disk but not in the tree.
+   * - The value of the block cannot be read as a block.
+   * - The inner block above the block states another number of keys.
+   * - The keys of the block are not in order, or are not all below the keys of the next block.
+   * - The block is on the disk, but is not part of the tree.
    *
    * Returns the start of the damaged block. If the damaged block is an inner block of the tree, the method returns the
    * start of the root instead. Returns undefined if no block is damaged.

@@ -1,11 +1,11 @@
 /**
- * Writes the indexes of transactions. While many blocks are appended, the indexes can lag behind the chain. The
- * processes that answer HTTP requests (reading processes) then keep their last snapshot with complete indexes. A new
- * reading process first waits until the indexes are complete.
+ * Writes the indexes of transactions. While many blocks are appended, the indexes can lag behind the chain. During this
+ * time, the processes that answer HTTP requests (reading processes) keep their last snapshot with complete indexes. A
+ * new reading process first waits until the indexes are complete.
  *
- * Writing the entries of many blocks together is faster than writing them block by block. The reason: the entries of a
- * hundred blocks are mostly far apart in an index, but the entries of several thousand blocks form groups of about ten
- * neighbours. Writing such a group takes as long as writing one entry.
+ * Writing the index entries of many blocks together is faster than writing the entries block by block. The reason: in
+ * an index, the entries of a hundred blocks are mostly far apart, but the entries of several thousand blocks form
+ * groups of about ten neighbouring entries. Writing such a group takes as long as writing one entry.
  *
  * The index watermark is the height up to which the indexes contain all transactions. The first commit that appends a
  * block without the index entries of its transactions also writes the index watermark. The process keeps the missing
@@ -25,8 +25,9 @@ import { heightWithTransactions, transactionsAt, transactionTotal } from '../tab
 import { TransactionLists } from './transaction-lists.ts';
 
 /**
- * If the chain has at most this number of transactions, `defer` puts all their ids into a Bloom filter. Reading this
- * number of ids takes a fraction of a second. If the chain has more transactions, `defer` creates no Bloom filter.
+ * If the chain has at most this number of transactions, `defer` puts the ids of all transactions into a Bloom filter.
+ * If the chain has more transactions, `defer` creates no Bloom filter. Reading this number of ids takes a fraction of a
+ * second.
  */
 const IDS_READ_MAX = 200_000;
 /**
@@ -46,15 +47,18 @@ export class DeferredIndexes {
   readonly #codec: Codec;
   readonly #lists: TransactionLists;
   /**
-   * The index watermark; undefined before the first use and after `forget`. Above `height`, the indexes can lack
-   * entries of transactions. If `height` is undefined, the indexes have all transactions of the committed blocks.
+   * The index watermark; undefined before the first use and after `forget`. For blocks above `height`, the indexes can
+   * lack entries of transactions. If `height` is undefined, the indexes have all transactions of the committed blocks.
    */
   #knownWatermark: { readonly height: number | undefined } | undefined;
-  /** True if all transactions above the watermark, or the first part of these transactions, are in memory. */
+  /**
+   * True if the transactions above the watermark are in memory: either all of them, or only the first part (see
+   * `#partEnd`).
+   */
   #isLoaded = false;
   /**
-   * Height of the block with the last transaction in memory, if only the first part of the missing transactions is in
-   * memory. Undefined if all or none of the missing transactions are in memory.
+   * If only the first part of the missing transactions is in memory, this member is the height of the block with the
+   * last of these transactions. If all or none of the missing transactions are in memory, the member is undefined.
    */
   #partEnd: number | undefined;
   #isDeferring = false;
@@ -64,8 +68,8 @@ export class DeferredIndexes {
 
   /**
    * @param shortListMax maximum number of transactions in a short list of a transaction type. For an address, the
-   *   maximum applies to its two lists (sent and received) together. Short lists are stored in the order of the chain
-   *   only. Long lists are also stored in other sort orders
+   *   maximum applies to its two lists (sent and received) together. The store keeps a short list only in the order of
+   *   the chain. It keeps a long list in several sort orders
    */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;
@@ -86,7 +90,7 @@ export class DeferredIndexes {
 
   /**
    * Call this method before thousands of blocks are appended. From this call until the call of `resume`, `flush` writes
-   * no index entries, and only a backfill writes them.
+   * no index entries. During this time, only a backfill writes index entries.
    */
   defer(): void {
     if (transactionTotal(this.#keys, tipHeight(this.#keys)) <= IDS_READ_MAX) this.#lists.fillBloomFilter();
@@ -120,9 +124,9 @@ export class DeferredIndexes {
 
   /**
    * The store calls this method at the end of each database transaction. If indexing is not deferred, the method writes
-   * all missing entries. If indexing is deferred, the method writes only the index watermark, and only if two
-   * conditions hold: entries are missing, and the indexes had no lag before this database transaction. Between two
-   * steps of a backfill, the method writes nothing.
+   * all missing entries. If indexing is deferred, the method writes at most the index watermark. It writes the
+   * watermark if two conditions hold: entries are missing, and the indexes had no lag before this database transaction.
+   * Between two steps of a backfill, the method writes nothing.
    */
   flush(keys: CountedWriter): void {
     if (this.#isBackfilling) return;
@@ -237,8 +241,8 @@ export class DeferredIndexes {
   }
 
   /**
-   * @throws ProtocolError `STORE_UNREADABLE` with the height of the block. The method throws this error in place of any
-   *   error of the decoder, because damaged bytes cause many kinds of decoder errors
+   * @throws ProtocolError `STORE_UNREADABLE` with the height of the block. Damaged bytes cause many kinds of errors in
+   *   the decoder. The method replaces each of these errors by `STORE_UNREADABLE`
    */
   #transactionsAt(height: number): readonly Transaction[] {
     try {

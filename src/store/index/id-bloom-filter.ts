@@ -1,12 +1,12 @@
 /**
- * A Bloom filter for transaction ids, with one hash per id. With the filter, the store recognises most new ids as new
- * without reading the disk. During an import, nearly every id is new. Ids are parts of hashes, so bits of the id itself
- * serve as the hash.
+ * A Bloom filter for transaction ids, with one hash per id. With the filter, the store can tell for most new ids,
+ * without reading the disk, that the chain does not contain them. During an import, nearly every id is new. An id is a
+ * part of a hash, so the filter uses bits of the id itself as the hash.
  */
 
 /**
- * Number of words with 32 bits each. The words take 4 MB. The ids of five million transactions set a seventh of the
- * bits.
+ * Number of words in the filter. Each word has 32 bits, so all words together take 4 MB. The ids of five million
+ * transactions set a seventh of the bits.
  */
 const WORDS = 2 ** 20;
 /**
@@ -25,7 +25,7 @@ export class IdBloomFilter {
     this.#marks[word] = (this.#marks[word] ?? 0) | (1 << low);
   }
 
-  /** True for each id that was added, and false for most other ids. */
+  /** Returns true for each id that was added, and false for most other ids. */
   mayHold(key: Buffer): boolean {
     const low = key.readUInt32BE(LOW_AT);
     return ((this.#marks[wordOf(low)] ?? 0) & (1 << low)) !== 0;

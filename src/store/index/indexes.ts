@@ -1,9 +1,9 @@
 /**
- * Computes the index entries of blocks, transactions and accounts. One function computes the entries of a block,
- * another function computes the entries of an account, and a third function computes the entries for the data of a
- * transfer. The store uses the same function to add and to remove entries, so it always removes exactly the entries
- * that it added. The functions `transactionEntries` and `longListEntry` compute only entries to remove. The module
- * posting-lists.ts computes the entries to add to the same tables, for many transactions together.
+ * Computes the index entries of blocks, transactions and accounts. Three functions compute the entries of a block, of
+ * an account, and of the data of a transfer. The store uses the same function to add entries and to remove them, so it
+ * always removes exactly the entries that it added. Two other functions, `transactionEntries` and `longListEntry`,
+ * compute only entries that the store removes. The entries that the store adds to the same tables come from the module
+ * posting-lists.ts, which computes the entries of many transactions together.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -104,8 +104,8 @@ const ACCOUNT_FACETS: readonly AccountFacet[] = [
   {
     same: (a, b) => sameTexts(a.group?.members ?? [], b.group?.members ?? []),
     entries: (account) =>
-      // A transaction can name a member twice, once in upper case and once in lower case. `members` of the
-      // multisignature group then contains the same lower-case key twice, and the `Set` removes the duplicate.
+      // The registration of a group can name a member twice, once in upper case and once in lower case. The list
+      // `members` of the group then contains the same lower-case key twice. The `Set` removes the duplicate.
       [...new Set(account.group?.members)].map((member) => TABLES.memberships.key(member, account.address)),
   },
 ];

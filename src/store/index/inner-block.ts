@@ -12,8 +12,8 @@ export class InnerBlock {
   /** Number of levels above the leaf blocks; 1 for blocks whose children are leaf blocks. */
   readonly level: number;
   /**
-   * Start of the first child. The parent lists this block under this start, and the key of this block on the disk
-   * contains the start.
+   * Start of the first child. The parent of this block lists this block under the same start. The key of this block on
+   * the disk contains this start.
    */
   readonly start: Buffer;
   readonly starts: KeyBlock;
@@ -27,8 +27,8 @@ export class InnerBlock {
   }
 
   /**
-   * @param packed result of `packed`. If these bytes are damaged, the returned block has the readable children, or one
-   *   child without keys
+   * @param packed result of `packed`. If these bytes are damaged, the returned block has only the children that can be
+   *   read. If no child can be read, the block has one child without keys
    */
   static read(level: number, start: Buffer, packed: Buffer): InnerBlock {
     const starts = KeyBlock.read(packed);
@@ -40,7 +40,7 @@ export class InnerBlock {
     return new InnerBlock(level, start, starts, sizes);
   }
 
-  /** Creates a block with one child. The child begins where the block begins, and has no keys. */
+  /** Creates a block with one child. The child has the same start as the block, and has no keys. */
   static empty(level: number, start: Buffer): InnerBlock {
     return new InnerBlock(level, start, KeyBlock.from([start]), [0]);
   }

@@ -9,9 +9,10 @@ import { EMPTY } from '../tables/ordered-bytes.ts';
 const COUNT_BYTES = 2;
 const LENGTH_BYTES = 2;
 /**
- * Size of Node's pool of small buffers. The keys of a block can be a part of a larger buffer. If the larger buffer is
- * longer than twice the packed length of the block plus `UNUSED_BYTES_MAX`, `packed` moves the keys to a buffer of
- * exactly the packed length. The larger buffer can then be freed.
+ * Number of unused bytes that `packed` accepts in a buffer. The keys of a block can be a part of a larger buffer. If
+ * the larger buffer is longer than twice the packed length of the block plus `UNUSED_BYTES_MAX`, `packed` copies the
+ * keys into a buffer of exactly the packed length, so that the larger buffer can be freed. The value is the size of the
+ * pool from which Node.js takes small buffers.
  */
 const UNUSED_BYTES_MAX = 8192;
 
@@ -36,8 +37,8 @@ export class KeyBlock {
   }
 
   /**
-   * @param packed result of `packed`. If these bytes are damaged, the returned block has the keys that can be read, and
-   *   these keys are perhaps not sorted
+   * @param packed result of `packed`. If these bytes are damaged, the returned block has only the keys that can be
+   *   read, and it is possible that these keys are not sorted
    */
   static read(packed: Buffer): KeyBlock {
     const count = packed.length < COUNT_BYTES ? 0 : packed.readUInt16LE(0);
@@ -93,7 +94,9 @@ export class KeyBlock {
     return key;
   }
 
-  /** Number of keys below a bound. @param from number of keys that the caller knows to be below the bound */
+  /**
+   * Returns the number of keys below a bound. @param from number of keys that the caller knows to be below the bound
+   */
   rank(bound: Uint8Array, from = 0): number {
     let low = from;
     let high = this.#ends.length;
@@ -174,7 +177,7 @@ export class KeyBlock {
     return true;
   }
 
-  /** True if the key at a position is equal to `key`. */
+  /** Returns true if the key at the position `at` is equal to `key`. */
   isAt(at: number, key: Uint8Array): boolean {
     return this.#holds(at, key);
   }
@@ -182,7 +185,8 @@ export class KeyBlock {
   /**
    * Splits the keys into several blocks of at most `bytesMax` bytes each. A block with a single key can be larger.
    *
-   * @param more number of bytes that the caller stores beside each key; these bytes count towards `bytesMax`
+   * @param more number of bytes that the caller stores in addition to each key; these bytes also count towards
+   *   `bytesMax`
    */
   split(bytesMax: number, more = 0): KeyBlock[] {
     const blocks: KeyBlock[] = [];
@@ -200,7 +204,8 @@ export class KeyBlock {
   }
 
   packed(): Buffer {
-    // A part of a large buffer would keep the whole buffer in memory, so the part is copied.
+    // If the result were a view of a large buffer, the whole large buffer would stay in memory. The code therefore
+    // copies the bytes in this case.
     const isShared = this.#bytes.buffer.byteLength > this.bytes * 2 + UNUSED_BYTES_MAX;
     const packed = isShared ? Buffer.allocUnsafeSlow(this.bytes) : Buffer.allocUnsafe(this.bytes);
     packed.writeUInt16LE(this.size, 0);
@@ -283,7 +288,8 @@ export class KeyBlock {
   /** Makes sure that the buffer has at least this number of bytes, and that no other object uses the buffer. */
   #reserve(bytes: number): void {
     if (this.#isOwn && bytes <= this.#bytes.length) return;
-    // The buffer gets only a little spare room, because thousands of blocks can change before they are written.
+    // The new buffer gets only a little spare space, because thousands of changed blocks can be in memory before they
+    // are written.
     const larger = Buffer.allocUnsafeSlow(bytes + Math.max(64, bytes >> 3));
     this.#bytes.copy(larger, 0, 0, this.#end);
     this.#bytes = larger;

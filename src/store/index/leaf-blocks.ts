@@ -9,9 +9,9 @@ import type { KeyRange, KeyValueReader, KeyValueWriter } from '../tables/key-val
 import { compareKeys, KeyBlock } from './key-block.ts';
 import { OrderStatisticTree, type CachedBlocks, type LeafPlace, type BlockSizes } from './order-statistic-tree.ts';
 
-/** A leaf block that grows beyond this size is split. The size is about two disk pages. */
+/** Maximum size of a leaf block in bytes, about two disk pages. A leaf block that grows beyond this size is split. */
 export const LEAF_BYTES_MAX = 8000;
-/** An inner block that grows beyond this size is split. */
+/** Maximum size of an inner block in bytes. An inner block that grows beyond this size is split. */
 export const INNER_BYTES_MAX = 8000;
 /**
  * Default sizes of leaf blocks and inner blocks. Tests use smaller sizes, so that small tables have trees of many
@@ -25,14 +25,15 @@ export const BLOCK_SIZES: BlockSizes = {
   innerBytesCut: 3900,
 };
 /**
- * `addSorted` gets keys of several leaf blocks. If at most this number of the keys belong to the same leaf block,
- * `addSorted` adds these keys to the block one by one. Merging so few keys into a new block would take longer.
+ * Maximum number of keys that `addSorted` adds to a leaf block one by one. If more keys in one call belong to the same
+ * leaf block, `addSorted` merges them with the keys of the block in one step. For a few keys, merging would take
+ * longer.
  */
 const KEYS_ALONE_MAX = 4;
 
 /**
- * Leaf blocks that were read or written recently, as they are on the disk. The key of the cache is `LeafPlace.start` as
- * Latin-1 text.
+ * Cache of leaf blocks that were read or written recently. The cached blocks have no unwritten changes. The key of a
+ * leaf block in this cache is `LeafPlace.start` as Latin-1 text.
  */
 export type CachedLeaves = LruMap<string, KeyBlock>;
 
@@ -43,8 +44,8 @@ interface Leaf {
 }
 
 /**
- * The leaf block that was changed last. The next change is often in the same block. In this case, the code does not
- * search the tree.
+ * The leaf block that was changed last. The next change is often in the same block. In this case, the code finds the
+ * block without a search of the tree.
  */
 interface Latest {
   readonly leaf: Leaf;
@@ -98,8 +99,8 @@ export class LeafBlocks {
     for (; left > 0; left -= 1) {
       while (index < 0 || index >= keys.size) {
         leaf = this.#tree.beside(leaf, index < 0 ? -1 : 1);
-        // If no further leaf block exists, the numbers of keys in the inner blocks are wrong. The store is then
-        // damaged, and `wrongBlock` reports the damage.
+        // If no further leaf block exists, the inner blocks state wrong numbers of keys, so the store is damaged. The
+        // method `wrongBlock` reports such damage.
         if (leaf === undefined) return;
         keys = this.#keysOf(leaf);
         index = index < 0 ? keys.size - 1 : 0;
@@ -159,13 +160,14 @@ export class LeafBlocks {
 
   /**
    * Finds a damaged block. A block is damaged in each of these cases:
-   * - Its value cannot be read as a block.
-   * - The inner block above it states another number of keys.
-   * - Its keys are not in order, or overlap with the next block.
-   * - The block is on the disk but not in the tree.
+   * - The value of the block cannot be read as a block.
+   * - The inner block above the block states another number of keys.
+   * - The keys of the block are not in order, or are not all below the keys of the next block.
+   * - The block is on the disk, but is not part of the tree.
    *
-   * If an inner block is damaged, the method returns the result of `OrderStatisticTree.wrongBlock`. If no inner block
-   * is damaged, the method returns the start of the first damaged leaf block, or undefined if no block is damaged.
+   * If an inner block is damaged, the method returns the result of `OrderStatisticTree.wrongBlock`. If only leaf blocks
+   * are damaged, the method returns the start of the first damaged leaf block. If no block is damaged, the result is
+   * undefined.
    */
   wrongBlock(): Buffer | undefined {
     const block = this.#tree.wrongBlock();

@@ -16,7 +16,10 @@ const BYTES_AT_FIRST = 4096;
  * thousand keys can change a different leaf block.
  */
 const BYTES_AT_ONCE = 1 << 16;
-/** Maximum number of bytes in a key after its prefix: the sort value, if any, and the transaction place. */
+/**
+ * Maximum number of bytes that follow the prefix in a key: the sort value (if the key has one) and the transaction
+ * place.
+ */
 const TAIL_BYTES_MAX = 160;
 
 export class ListEntryWriter {
@@ -30,10 +33,11 @@ export class ListEntryWriter {
 
   /**
    * Writes the keys of the rows at the positions from `from` to `to - 1` into the buffer. The method stops earlier if
-   * the buffer has at least `BYTES_AT_ONCE` bytes. The keys of earlier calls since the last `take` also count.
+   * the buffer has at least `BYTES_AT_ONCE` bytes. The keys of earlier calls since the last `take` are part of this
+   * number.
    *
    * @param prefix prefix of the keys; it must be equal to or above every prefix that was written since the last `take`
-   * @param rows row numbers of the batch, in the order of the rows' keys. A row of the batch is one transaction
+   * @param rows row numbers in the batch, in the order of their keys. Each row of the batch is one transaction
    * @param sort sort order of the table or list for which the method writes keys. Each key has the sort value of its
    *   row before the transaction place. Undefined for a list in the order of the chain, because the keys of such a list
    *   have no sort value

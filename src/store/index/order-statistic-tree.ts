@@ -2,10 +2,10 @@
  * Implements an order-statistic B-tree whose leaves are the leaf blocks of a counted table (see counted-key-sets.ts).
  * An inner block of the lowest level contains the start (`LeafPlace.start`) and the number of keys of each leaf block
  * below it. An inner block of a higher level contains the start of each inner block directly below it, and the number
- * of keys in the subtree of that block. Both the leaf blocks and the inner blocks are entries of the store's database.
- * The tree reads an inner block from the disk only when a method needs the block. A search needs one inner block of
- * each level. The trees of all tables share a cache of at most `INNER_BLOCKS_CACHED_MAX` inner blocks. Therefore,
- * neither the time to open a store nor the memory of this cache depends on the number of leaf blocks.
+ * of keys in the subtree of each of these blocks. Both the leaf blocks and the inner blocks are entries of the store's
+ * database. The tree reads an inner block from the disk only when a method needs the block. A search needs one inner
+ * block of each level. The trees of all tables share a cache of at most `INNER_BLOCKS_CACHED_MAX` inner blocks.
+ * Therefore, neither the time to open a store nor the memory of this cache depends on the number of leaf blocks.
  */
 
 import type { LruMap } from '../../primitives/bounded.ts';
@@ -16,8 +16,8 @@ import { InnerBlock } from './inner-block.ts';
 import { KeyBlock } from './key-block.ts';
 
 /**
- * Sizes at which blocks are split, in bytes. A block of more than `…Max` bytes is split into blocks of at most `…Cut`
- * bytes.
+ * Sizes in bytes for the splitting of blocks. A block that has more bytes than the member with `Max` in its name is
+ * split. Each resulting block has at most as many bytes as the member with `Cut` in its name.
  */
 export interface BlockSizes {
   readonly leafBytesMax: number;
@@ -27,8 +27,7 @@ export interface BlockSizes {
 }
 
 /**
- * Cache of inner blocks that were read or written recently. All changes of the cached blocks are already written to the
- * database.
+ * Cache of inner blocks that were read or written recently. The cached blocks have no unwritten changes.
  */
 export type CachedBlocks = LruMap<string, InnerBlock>;
 
@@ -48,9 +47,9 @@ export type LeafPath = readonly Step[];
 export interface LeafPlace {
   readonly path: LeafPath;
   /**
-   * The first key of the leaf block at the time when the block was created. It is possible that this key was removed
-   * later. For the first leaf block of a table, `start` is only the number of the table, with which all keys of the
-   * table begin.
+   * The first key of the leaf block at the time when the block was created. Since then, this key can have been removed.
+   * For the first leaf block of a table, `start` is only the number of the table, with which all keys of the table
+   * begin.
    */
   readonly start: Buffer;
   readonly size: number;
@@ -162,8 +161,8 @@ export class OrderStatisticTree {
   }
 
   /**
-   * Removes an empty leaf block from the tree. The first leaf block of an inner block stays in the tree until the inner
-   * block is removed, because both blocks have the same start.
+   * Removes an empty leaf block from the tree. However, the first leaf block below an inner block stays in the tree
+   * until the inner block is removed, because both blocks have the same start.
    */
   remove({ path }: LeafPlace): void {
     for (const { block, child } of path) {

@@ -1,7 +1,7 @@
 /**
  * Keeps transactions in memory until their index entries are written. The batch stores the transactions as columns of
- * numbers. As objects, a hundred thousand transactions would take several times as much memory, and garbage collection
- * would copy these objects.
+ * numbers. If the transactions were objects, a hundred thousand of them would take several times as much memory, and
+ * garbage collection would copy these objects.
  */
 
 import type { TransactionPlace } from '../../ports/store.ts';
@@ -30,15 +30,15 @@ export class PendingIndexBatch {
   readonly #addresses: Address[] = [];
   readonly #numberOfAddress = new Map<Address, number>();
   /**
-   * For each sort order, a map with the sort values below 0 or above 2^53 - 1. The map contains the row of each such
-   * value, and the value as a bigint. For such a value, the column of the sort order has the nearest double. If the
-   * doubles of two rows differ, the doubles are in the same order as the exact values.
+   * For each sort order, a map of the sort values that are below 0 or above 2^53 - 1. The map contains, for the row of
+   * each such value, the exact value as a bigint. The column of the sort order contains the nearest double instead. If
+   * the doubles of two rows differ, the exact values are in the same order as the doubles.
    */
   readonly #large = ofEachOrder(() => new Map<number, bigint>());
   #columns = columnsOf(ROWS_AT_FIRST);
   /**
-   * Hash table of rows by id. The low bits of the id give the position of the row. If another row has this position,
-   * the row is at the next free position.
+   * Hash table of rows by id. The low bits of the id give the position of the row. If another row already has this
+   * position, the new row gets the next free position.
    */
   #slots = slotsFor(ROWS_AT_FIRST);
   #size = 0;
@@ -156,8 +156,8 @@ export class PendingIndexBatch {
   }
 
   /**
-   * Returns all rows, roughly sorted by id. The method compares only the highest 21 bits of each id, because a double
-   * has room for only these bits and the 32 bits of the row number.
+   * Returns all rows, roughly sorted by id. The method compares only the highest 21 bits of each id. These bits and the
+   * 32 bits of the row number together fill the 53 bits of a double.
    */
   rowsById(): Uint32Array {
     const { idHigh } = this.#columns;
@@ -299,9 +299,9 @@ function ofEachOrder<T>(make: () => T): Readonly<Record<TransactionSort, T>> {
 }
 
 /**
- * Tells whether a number in a column of sort values must be equal to the sort value of its transaction. Any other
- * number is perhaps a rounded value. If the sort value of such a number was a bigint, `#large` contains the exact
- * value.
+ * Returns true if a number in a column of sort values is certainly equal to the sort value of its transaction. If the
+ * result is false, the number can be a rounded value. If the sort value was a bigint in this case, `#large` contains
+ * the exact value.
  */
 function isExact(number: number): boolean {
   return number >= 0 && number <= Number.MAX_SAFE_INTEGER;

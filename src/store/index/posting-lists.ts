@@ -11,7 +11,10 @@ import type { TransactionSort } from '../../ports/queries.ts';
 import { ADDRESS_ORDERS, SELF_LIST, TABLES, TRANSACTION_ORDERS, TYPE_ORDERS } from '../tables/layout.ts';
 import { ListEntryWriter } from './list-entries.ts';
 
-/** Tells whether the list of a transaction type or the lists of an address are long (see transaction-lists.ts). */
+/**
+ * The functions that return true if the list of a transaction type is long, or if the lists of an address are long (see
+ * transaction-lists.ts).
+ */
 export interface LongLists {
   readonly isLongType: (type: number) => boolean;
   readonly isLongAddress: (address: Address) => boolean;

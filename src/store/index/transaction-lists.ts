@@ -1,17 +1,17 @@
 /**
- * Reads and writes the indexes of transactions. There are indexes of ids and of the data of transfers. Three more
- * indexes contain all transactions: one index is sorted by amount, one by fee, and one by timestamp. Each transaction
- * type has a list of its transactions in the order of the chain. Each address has two such lists: a list of its sent
- * transactions, and a list of its received transactions. New entries wait in a pending index batch. A commit or a
- * backfill writes the pending entries sorted and list by list, because writing each key alone takes several times as
- * long. Entries to remove do not wait in the batch: the method `remove` removes these entries from the store
- * immediately.
+ * Reads and writes the indexes of transactions. One index contains the ids, and one index contains the data of
+ * transfers. Three more indexes contain all transactions: one index is sorted by amount, one by fee, and one by
+ * timestamp. Each transaction type has a list of its transactions in the order of the chain. Each address has two such
+ * lists: a list of its sent transactions, and a list of its received transactions. New entries wait in a pending index
+ * batch. A commit or a backfill sorts the pending entries and writes them list by list, because writing each key alone
+ * takes several times as long. Entries to remove do not wait in the batch: the method `remove` removes these entries
+ * from the store immediately.
  *
  * Each list is stored in the order of the chain. A long list is also stored in every other sort order that a query can
  * ask for. A short list is stored only in the order of the chain, because each further sort order would need one more
- * entry for each transaction of the list. A query sorts the few transactions of a short list itself. For an address,
- * the number of its sent and received transactions together decides whether its lists are long. The two lists of an
- * address therefore become long at the same time.
+ * entry for each transaction of the list. If a query asks for another order, the query sorts the few transactions of
+ * the short list itself. For an address, the number of its sent and received transactions together decides whether its
+ * lists are long. The two lists of an address therefore become long at the same time.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -60,7 +60,9 @@ const IDS_PER_CHUNK = 4096;
  * because each key can change a different leaf block.
  */
 const DATA_PER_CHUNK = 1024;
-/** Smallest number of ids in a disk page. `#idChunks` uses the number to estimate how many pages a chunk changes. */
+/**
+ * Minimum number of ids in a disk page. `#idChunks` uses this number to estimate how many disk pages a chunk changes.
+ */
 const IDS_PER_PAGE = 64;
 /**
  * Estimated number of disk pages that change when a leaf block changes. The number includes the pages of the inner
@@ -69,8 +71,8 @@ const IDS_PER_PAGE = 64;
 const PAGES_PER_LEAF = 3;
 
 /**
- * Writes a part of the pending index batch, and returns the approximate number of changed disk pages. A second call of
- * the same chunk changes nothing.
+ * Writes a part of the pending index batch, and returns the approximate number of changed disk pages. If the caller
+ * calls the same chunk a second time, nothing changes.
  */
 export type IndexChunk = (keys: CountedWriter) => number;
 
@@ -269,10 +271,9 @@ export class TransactionLists {
   }
 
   /**
-   * Reads the transactions that some lists already contain, about `MEMBERS_AT_ONCE` at a time. The caller passes the
-   * lists that become long.
+   * Reads the stored transactions of the lists that become long, about `MEMBERS_AT_ONCE` transactions at a time.
    *
-   * @param end a place above all these transactions
+   * @param end a place above the places of all these transactions
    */
   *#membersOf(
     types: readonly number[],
@@ -337,13 +338,13 @@ export class TransactionLists {
 }
 
 /**
- * Lists that get new entries from the pending index batch. `T` is a type or an address. An address stands for its two
- * lists.
+ * Lists that get new entries from the pending index batch. `T` is a type or an address. An address stands for both of
+ * its lists (sent and received).
  */
 interface Grown<T> {
   /** Length of each list, including its new entries. */
   readonly lengths: ReadonlyMap<T, number>;
-  /** Lists that had entries but were short, and become long with the new entries. */
+  /** Lists that had entries before and were short, but become long with the new entries. */
   readonly begun: readonly T[];
   readonly hasBegun: (list: T) => boolean;
   readonly isLong: (list: T) => boolean;

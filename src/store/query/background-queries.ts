@@ -1,17 +1,18 @@
 /**
- * Answers queries that no index can answer. One query runs at a time, in chunks, over a snapshot of the store. Blocks
- * can be applied between two chunks, and other work waits for one chunk at most. The result of a query is a list. The
- * list stays in memory until the chain changes, or until newer lists take its place. A query for another page of the
- * same result reads the list in memory. Very long lists (see `ITEMS_KEPT_MAX`) do not stay in memory.
+ * Answers queries that no index can answer. Only one query runs at a time. The query runs in chunks, over a snapshot of
+ * the store. The node can apply blocks between two chunks, and other work waits for one chunk at most. The result of a
+ * query is a list. The list stays in memory until the chain changes, or until newer lists need the memory of the list.
+ * A query for another page of the same result reads the list in memory. Very long lists (see `ITEMS_KEPT_MAX`) do not
+ * stay in memory.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { StoredChain } from '../chain/stored-chain.ts';
 
-/** Lets other waiting work run. */
+/** A function that lets other waiting work run. The promise resolves when the query can continue. */
 export type Pause = () => Promise<void>;
 
-/** Maximum number of queries that wait or run. One query can take several seconds. */
+/** Maximum number of queries that wait or run at the same time. One query can take several seconds. */
 const WAITING_MAX = 16;
 /** Maximum number of lists that stay in memory. */
 const LISTS_KEPT_MAX = 16;
@@ -125,7 +126,9 @@ export class BackgroundQueries {
   }
 }
 
-/** Number of items, such as transactions, that a query reads in one chunk. Reading them takes some milliseconds. */
+/**
+ * Number of items, such as transactions, that a query reads in one chunk. Reading one chunk takes some milliseconds.
+ */
 export const CHUNK_ITEMS = 200;
 
 /** Sorts the items in chunks and then merges the sorted chunks. Other work can run between two chunks. */

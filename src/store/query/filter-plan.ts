@@ -1,7 +1,7 @@
 /**
  * Combines the filters of a query for transactions. The results are a predicate, lists that each contain all matching
- * transactions, bounds of the value by which the query sorts, and a set of candidates (`candidates.ts`). This set is
- * the smallest of several sets of candidates for the query.
+ * transactions, bounds of the value by which the query sorts, and a set of candidates (`candidates.ts`). From all sets
+ * of candidates for the query, the module returns the smallest set.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -59,10 +59,10 @@ export function boundsOf(store: StoredChain, query: TransactionQuery): ValueBoun
 }
 
 /**
- * Returns the smallest of several sets of candidates. Some filters have their own set (`candidates`). If a filter has
- * only a list (`containingList`), its set contains the transactions of the list. The filters that limit the amount have
- * one common set. The filters that limit the timestamp have another common set. A further set contains all
- * transactions.
+ * Returns the smallest of several sets of candidates. Some filters have their own set (`candidates`). For a filter that
+ * has no own set but a list (`containingList`), the set contains the transactions of the list. All filters that limit
+ * the amount have one common set. All filters that limit the timestamp have another common set. One more set contains
+ * all transactions.
  */
 export function candidatesOf(store: StoredChain, query: TransactionQuery): Candidates {
   const filters = filtersInUse(store, query);
@@ -98,8 +98,9 @@ function inAllRanges(store: StoredChain, order: TransactionSort, ranges: readonl
 }
 
 /**
- * Returns the bounds of all ranges together, as bytes; undefined if a bound excludes all values that keys can
- * represent. The caller must pass at most one range with a lower bound, and at most one range with an upper bound.
+ * Combines the bounds of all ranges, and returns them as bytes. The result is undefined if a bound excludes all values
+ * that keys can represent. The caller must pass at most one range with a lower bound, and at most one range with an
+ * upper bound.
  */
 function bytesOfRanges(order: TransactionSort, ranges: readonly ValueRange[]): ValueBounds | undefined {
   const kind = TRANSACTION_ORDERS[order].value;

@@ -35,14 +35,14 @@ export class LikePattern {
     this.#tokens = tokens;
   }
 
-  /** True when the pattern matches the whole subject. */
+  /** Returns true if the pattern matches the whole subject. */
   matches(subject: ArrayLike<number>): boolean {
     const tokens = this.#tokens;
     let token = 0;
     let at = 0;
     // Position in the pattern of the last `%` that the match has reached; -1 before the first `%`. After a mismatch,
-    // the match continues after this `%`, which then takes one more element. An earlier `%` never needs to take more
-    // elements, because the last `%` can take these elements instead.
+    // this `%` takes one more element of the subject, and the match continues after this `%` in the pattern. An earlier
+    // `%` never needs to take more elements, because the last `%` can take these elements instead.
     let lastMany = -1;
     let takenUpTo = 0;
     while (at < subject.length) {

@@ -3,8 +3,8 @@
  * index is the set of all keys with one prefix. A key tail is a key without the prefix of its index. A key tail
  * consists of the sort value and a tie-break. In both directions, key tails with equal sort values are in ascending
  * order of the tie-break. Several indexes can be read as one list. If two of these indexes can have the same key tail,
- * the caller also names a third index (`twice`), which contains exactly the key tails that the two indexes share.
- * Without this index, such a key tail would be counted twice.
+ * the caller also names a third index (`twice`), which contains exactly the key tails that are in both indexes. Without
+ * the third index, such a key tail would be counted twice.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -16,7 +16,7 @@ export type ValueEnd = (key: Buffer, at: number) => number;
 
 /**
  * Bounds of the sort value as bytes. The lower bound is inclusive. The upper bound includes all key tails that begin
- * with the bound.
+ * with the bytes of the upper bound.
  */
 export interface ValueBounds {
   readonly from?: Buffer;
@@ -66,7 +66,7 @@ export class OrderedKeys {
   }
 
   /**
-   * Number of key tails up to `tail` in the given direction, including `tail` itself. The indexes need not contain
+   * Number of key tails up to and including `tail` in the given direction. The method also works if no index contains
    * `tail`.
    */
   offsetAfter(tail: Buffer, direction: Direction): number {
@@ -98,8 +98,8 @@ export class OrderedKeys {
     const page: Buffer[] = [];
     let above: Buffer | undefined;
     if (position > 0) {
-      // The page (the list of key tails to return) can begin in the middle of a group. The code first reads the key
-      // tails of this group that belong to the page.
+      // The page (the list of key tails to return) can begin in the middle of a group. In this case, the code first
+      // reads those key tails of this group that belong to the page.
       const left = this.total - position;
       if (left <= 0) return [];
       above = this.#valueOf(this.#at(left - 1));
@@ -132,7 +132,8 @@ export class OrderedKeys {
   }
 
   /**
-   * Omits the group of `value` from `tails`, and brings the key tails of each other group into ascending order.
+   * Removes the group with the sort value `value` from `tails`, and puts the key tails of every other group into
+   * ascending order.
    *
    * @param tails key tails in descending order
    */

@@ -36,9 +36,9 @@ export type ListFilter =
   | { readonly kind: 'sender' | 'recipient' | 'party'; readonly address: string };
 
 /**
- * Returns a reader of a list in a sort order. The result is undefined if the list is short, because the store has short
- * lists in the order of the chain only. The result is always defined for the list of all transactions, and for the list
- * of one type in the order by type.
+ * Returns a reader of a list in a sort order. The result is undefined if the list is short, because the store has a
+ * short list only in the order of the chain. The result is always defined for the list of all transactions, and for the
+ * list of one type in the order by type.
  *
  * @param shortListMax maximum number of items in a short list. For an address, the maximum applies to its two lists
  *   (sent and received) together
@@ -122,8 +122,8 @@ class PlacesOfKeys implements OrderedPlaces {
 }
 
 /**
- * Reads the transactions of one or more types in the order by type. This order needs no index of its own, because it
- * consists of the lists of the single types, one after the other.
+ * Reads the transactions of one or more types in the order by type. This order needs no index of its own: the lists of
+ * the single types, one after the other, give the transactions in this order.
  */
 class PlacesOfTypes implements OrderedPlaces {
   readonly #keys: KeyValueReader;
@@ -174,8 +174,8 @@ class PlacesOfTypes implements OrderedPlaces {
   }
 
   /**
-   * Returns the number of entries from the start of a list to the entry with the given place. This entry is counted
-   * too. Lists are in the order of the chain, so these entries are one range of keys.
+   * Returns the number of entries from the start of a list to the entry with the given place. The result includes this
+   * entry. Lists are in the order of the chain, so these entries are one range of keys.
    */
   #countThrough(list: Buffer, place: TransactionPlace): number {
     return this.#keys.count({ gte: list, lt: afterPrefix(listPlaceKey(list, place)) });

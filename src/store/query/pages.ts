@@ -51,8 +51,9 @@ export function emptyPage<T>(): Page<T> {
 }
 
 /**
- * Reverses a comparison function if the direction is `desc`. If a tie-break must stay in ascending order, `compare`
- * must not contain the tie-break. Combine the result with the tie-break by `firstOf`.
+ * Reverses a comparison function if the direction is `desc`. If equal items must be in ascending order of a tie-break
+ * in both directions, `compare` must not contain the tie-break. In this case, combine the result of this function with
+ * the tie-break by `firstOf`.
  */
 export function directed<T>(compare: Compare<T>, direction: Direction): Compare<T> {
   return direction === 'asc' ? compare : (a, b) => compare(b, a);
@@ -73,7 +74,10 @@ export function compareValues(a: bigint | number | string, b: bigint | number | 
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Compares values that are possibly unknown. An unknown value is larger than every known value, as in PostgreSQL. */
+/**
+ * Compares values that can be unknown (null or undefined). An unknown value counts as larger than every known value, as
+ * in PostgreSQL.
+ */
 export function compareWithUnknown<T>(compare: Compare<T>): Compare<T | null | undefined> {
   return (a, b) => {
     const isUnknownA = a === null || a === undefined;
@@ -83,7 +87,7 @@ export function compareWithUnknown<T>(compare: Compare<T>): Compare<T | null | u
   };
 }
 
-/** Compares texts by their UTF-8 bytes. Recorded answers of real nodes of both generations have this order. */
+/** Compares texts by their UTF-8 bytes. Real nodes of both generations use the same order in their recorded answers. */
 export function compareTexts(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

@@ -15,8 +15,9 @@ import { TransactionQueries } from './query-transactions.ts';
 
 /**
  * Creates the queries over a store. A query that runs immediately shows the chain at the moment of the call. A query
- * that runs in the background shows the chain at the moment when it begins to run. Call a query between two database
- * transactions of the store: inside a transaction, a query could read changes that are rolled back later.
+ * that runs in the background shows the chain at the moment when it begins to run. Call a query only while no database
+ * transaction of the store is running. During a database transaction, a query could read changes that are rolled back
+ * later.
  *
  * @param options limits of background queries; `pause` lets other work run between chunks
  */

@@ -157,9 +157,9 @@ export class AccountQueries {
   /**
    * Returns all accounts that match every filter in `wanted`. The result is undefined if `wanted` has no filter.
    *
-   * @param secondKeyMax maximum number of accounts that the result has if `secondPublicKey` is the only filter. The
-   *   result then has the accounts with the lowest balances. Among accounts with equal balances, lower addresses come
-   *   first. By default, the result has all accounts
+   * @param secondKeyMax maximum number of accounts in the result if `secondPublicKey` is the only filter. If more
+   *   accounts match, the result has the accounts with the lowest balances. Among accounts with equal balances, lower
+   *   addresses come first. By default, the result has all matching accounts
    */
   #candidates(
     wanted: AccountIdentity & { readonly usernamePattern?: string },
@@ -192,8 +192,8 @@ export class AccountQueries {
       const delegate = key === undefined ? undefined : this.#store.delegate(key);
       return delegate === undefined ? [] : this.#known([delegate.address]);
     }
-    // Anybody can register the same second public key for any number of accounts, so the index of second public keys
-    // comes last.
+    // Anybody can register the same second public key for any number of accounts, so the code uses the index of second
+    // public keys only if no other filter is given.
     if (usernamePattern !== undefined) {
       return this.#known(this.#delegates.named(usernamePattern).map(({ delegate }) => delegate.address));
     }
@@ -330,8 +330,9 @@ function balanceEnd(key: Buffer, at: number): number {
 
 /**
  * Finds the end of the voter's public key in a key or key tail of the table `voters`. A key begins with the table
- * number and the delegate's public key. Then comes the key tail. The key tail begins at `at` with the byte 0 and the
- * voter's public key, or with only the byte 1 if the voter has no public key. The voter's address comes last.
+ * number and the delegate's public key. The rest of the key is the key tail, which begins at `at`. If the voter has a
+ * public key, the key tail begins with the byte 0 and this public key. If the voter has no public key, the key tail
+ * begins with the byte 1. The voter's address comes last.
  */
 function voterKeyEnd(key: Buffer, at: number): number {
   return key[at] === 0 ? at + 1 + 32 : at + 1;

@@ -67,8 +67,8 @@ export class BlockQueries {
     const { blockId, height, fromTimestampS, toTimestampS } = query;
     return this.#work.read(
       `blocks ${JSON.stringify([generator, field, direction, blockId, height, fromTimestampS, toTimestampS])}`,
-      // Perhaps the chain has changed while the query waited. The blocks of a time span can then have other heights, so
-      // this code computes the heights from the snapshot.
+      // Perhaps the chain has changed while the query waited, so that the blocks of the time span now have other
+      // heights. This code therefore computes the heights again, from the snapshot.
       (snapshot, pause) => walk(snapshot, prefix, this.#over(snapshot).#heights(query), direction, pause),
       (found, store) => {
         const headerAt = (height: number): BlockHeader => headerIn(store, height);
@@ -152,7 +152,8 @@ export class BlockQueries {
     const [sums = NO_EARNINGS] = await this.#work.read(
       `earnings ${key} ${fromTimestampS} ${toTimestampS}`,
       async (snapshot, pause) => {
-        // Perhaps the chain has changed while the query waited, so this code computes the heights from the snapshot.
+        // Perhaps the chain has changed while the query waited. This code therefore computes the heights again, from
+        // the snapshot.
         const queries = this.#over(snapshot);
         const rounds = queries.#roundsEndedIn(queries.#heights({ fromTimestampS, toTimestampS }));
         return [await queries.#earningsOfRounds(key, rounds, pause)];
@@ -199,7 +200,9 @@ export class BlockQueries {
     return sums;
   }
 
-  /** Returns the span of the heights whose blocks match all filters other than the filter by generator. */
+  /**
+   * Returns the span of heights whose blocks match all filters of the query, without regard to the filter by generator.
+   */
   #heights(query: Pick<BlockQuery, 'blockId' | 'height' | 'fromTimestampS' | 'toTimestampS'>): Span {
     const { blockId, height, fromTimestampS, toTimestampS } = query;
     let first = 1;
@@ -281,8 +284,8 @@ function prefixOf(generator: PublicKey | undefined, field: BlockAmountSort): Buf
 }
 
 /**
- * Blocks with equal values are sorted by height in the direction of the sort. The recorded answers of a real node have
- * the same order.
+ * Blocks with equal values are sorted by height, in the same direction as the values. The recorded answers of a real
+ * node have the same order.
  */
 function orderBy(field: BlockAmountSort): Compare<BlockHeader> {
   return (a, b) => compareValues(a[field], b[field]) || a.height - b.height;

@@ -1,6 +1,6 @@
 /**
  * Answers queries for delegates. A network has at most a few thousand delegates. In generation 3, the rank of each
- * delegate depends on all delegates. The node therefore keeps all delegates of the present tip in memory.
+ * delegate depends on all delegates. The node therefore keeps in memory all delegates in the state at the current tip.
  */
 
 import type { Cursor, DelegateEntry, DelegateQuery, Direction, Page, PageRequest } from '../../ports/queries.ts';
@@ -85,7 +85,7 @@ function orderOf(field: SortField, direction: Direction): Compare<DelegateEntry>
 type DelegateFilters = Omit<DelegateQuery, keyof PageRequest | 'sort'>;
 type DelegatePredicate = (entry: DelegateEntry) => boolean;
 
-/** The predicate of each filter. The type makes the compiler report a missing filter. */
+/** The predicate of each filter. Because of the type of this constant, the compiler reports a missing filter. */
 const FILTERS: {
   readonly [F in keyof Required<DelegateFilters>]: (value: NonNullable<DelegateFilters[F]>) => DelegatePredicate;
 } = {

@@ -115,8 +115,8 @@ const TRANSACTION_FILTERS: TransactionFilterTable = {
     containingList: (address, { filters }) =>
       filters.senderIdOrRecipientId === undefined ? listOf('recipient', address) : undefined,
   },
-  // If a query has this filter, the predicate of this row also applies the filters `senderId` and `recipientId`. The
-  // predicates of the rows `senderId` and `recipientId` then match everything.
+  // If a query has this filter, the predicate of this row also applies the filters `senderId` and `recipientId`. In
+  // such a query, the predicates of the rows `senderId` and `recipientId` are true for every transaction.
   senderIdOrRecipientId: {
     predicate: (address, { filters: { senderId, recipientId } }) =>
       matchesIf(isAddress(address), (transaction) => {
@@ -134,7 +134,7 @@ const TRANSACTION_FILTERS: TransactionFilterTable = {
       return matchesIf(PUBLIC_KEY_TEXT.test(key), ({ senderPublicKey }) => senderPublicKey === key);
     },
     // All transactions with this sender key are in the sender list of the key's address. An account can use only one
-    // public key, so the list is exact if the account has this key.
+    // public key. If the account at this address has the sender key, the list is therefore exact.
     containingList: (text, { store }) => {
       const key = text.toLowerCase();
       if (!PUBLIC_KEY_TEXT.test(key)) return undefined;
@@ -189,8 +189,8 @@ const TRANSACTION_FILTERS: TransactionFilterTable = {
 };
 
 /**
- * A filter that the query uses. Each member is the result of the function with the same name in `TRANSACTION_FILTERS`.
- * The argument of the function is the query's value for this filter.
+ * A filter that the query uses. Each member is the result of the function with the same name in the row of this filter
+ * (`TRANSACTION_FILTERS`). The argument of the function is the value that the query has for this filter.
  */
 interface FilterInUse {
   readonly predicate: Predicate | undefined;

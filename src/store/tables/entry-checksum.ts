@@ -13,7 +13,8 @@ export interface ChecksumSum {
 }
 
 /**
- * Adds the hash of an entry to `sum` and to `second` (if given), or subtracts the hash from both.
+ * Adds the hash of an entry to `sum`, or subtracts the hash from `sum`. If `second` is given, the function changes
+ * `second` in the same way.
  *
  * @param sign 1 to add the hash, -1 to subtract the hash
  */
@@ -43,7 +44,10 @@ export function checksumBytes({ low, high }: ChecksumSum): Buffer {
   return bytes;
 }
 
-/** Result of `hashEntry`, in two variables. A new object for each of millions of entries would be slower. */
+/**
+ * The result of the last call of `hashEntry`, in two variables. If `hashEntry` returned a new object for each of
+ * millions of entries, it would be slower.
+ */
 let hashLow = 0;
 let hashHigh = 0;
 

@@ -1,9 +1,9 @@
 /**
  * Defines the parts of the keys in the store. A part writes a value as bytes, finds the end of these bytes, and reads
- * the value back. The bytes sort like the values, with one exception: the part `(address)` sorts by the length of the
- * address first. `layout.ts` lists the parts of the keys of each table. A few other modules write and read keys byte by
- * byte, without these parts, because direct reads and writes take less time. For example, an import writes millions of
- * keys.
+ * the value back. The bytes sort like the values, with one exception: the bytes of the part `(address)` sort first by
+ * the length of the address. `layout.ts` lists the parts of the keys of each table. A few other modules write and read
+ * keys byte by byte, without these parts, because direct reads and writes take less time. For example, an import writes
+ * millions of keys.
  */
 
 import { writeU64BE } from '../../primitives/bytes.ts';

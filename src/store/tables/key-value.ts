@@ -1,7 +1,7 @@
 /**
- * Defines the interface of a database with ordered binary keys and small values. The interface has only the operations
- * that the chain store needs from a database. Keys are sorted by bytes. After a method of this interface has received
- * or returned a byte array, no code is allowed to change the array. The reason: it is possible that the caller and the
+ * Defines the interface of a database with ordered binary keys and small values. The interface contains only the
+ * operations that the chain store needs. Keys are sorted by bytes. After a method of this interface has received or
+ * returned a byte array, no code is allowed to change the array. The reason: it is possible that the caller and the
  * store use the same memory.
  */
 
@@ -10,7 +10,7 @@ export interface KeyRange {
   readonly gte: Uint8Array;
   readonly lt: Uint8Array;
   readonly reverse?: boolean;
-  /** Maximum number of entries to read. If `limit` is undefined, all entries of the range are read. */
+  /** Maximum number of entries to read; by default, all entries of the range. */
   readonly limit?: number;
   /**
    * Number of entries to skip before the first entry that is read. If `reverse` is true, the skipped entries are at the

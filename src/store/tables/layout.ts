@@ -1,8 +1,9 @@
 /**
  * Declares the tables of the store. `layout-docs.ts` makes the page docs/store-layout.md from this file and from the
  * declarations of the key parts and the notes. The store is one database of binary keys. The first byte of a key is the
- * number of its table. Integers in keys are big-endian, so that keys sort like these integers. A change of the form of
- * a key or value needs a new `LAYOUT_VERSION`, unless the changed code also reads the earlier form.
+ * number of its table. Integers in keys are big-endian, so that keys sort like these integers. If you change the form
+ * of a key or a value, increase `LAYOUT_VERSION`. This is not necessary if the changed code can also read the earlier
+ * form.
  */
 
 import { TRANSACTION_SORTS, type BlockAmountSort, type TransactionSort } from '../../ports/queries.ts';
@@ -223,8 +224,8 @@ export function listPlaceKey(list: Uint8Array, place: TransactionPlace): Buffer 
 
 /**
  * Prefix of the list of transactions from an address to itself. The store has this list only if the two lists of the
- * address (sent and received) are long. In this case, the store keeps the list of the transactions from the address to
- * itself in each order of `ADDRESS_ORDERS`, but not in the order of the chain.
+ * address (sent and received) are long. In this case, the store keeps this list in each order of `ADDRESS_ORDERS`, but
+ * not in the order of the chain.
  */
 export function selfListKey(address: Address): Buffer {
   const key = TABLES.transactionsBySender.prefix(address);

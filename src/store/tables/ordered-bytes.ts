@@ -103,7 +103,10 @@ export function orderedBigintBytes(bytes: Buffer, offset: number): number {
 
 const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** Smallest number of bytes that can represent a value that is at least 0; the result is 0 for zero. */
+/**
+ * Returns the smallest number of bytes that can represent `value`, which must be at least 0. For the value 0, the
+ * result is 0.
+ */
 export function sizeOfBigint(value: bigint): number {
   if (value > SAFE_MAX) return (value.toString(16).length + 1) >> 1;
   const number = Number(value);
@@ -113,7 +116,7 @@ export function sizeOfBigint(value: bigint): number {
 }
 
 /**
- * Writes a value that is at least 0 as `size` big-endian bytes. Nearly all amounts are safe integers. For these
+ * Writes `value`, which must be at least 0, as `size` big-endian bytes. Nearly all amounts are safe integers. For these
  * amounts, the function uses doubles instead of bigints, because arithmetic with doubles is several times as fast.
  */
 export function writeBigint(bytes: Buffer, value: bigint, at: number, size: number): void {

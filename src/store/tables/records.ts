@@ -83,7 +83,7 @@ function groupOf(record: RecordReader): MultisignatureGroup {
   const min = record.count();
   const lifetime = record.count();
   const members: PublicKey[] = [];
-  // The array is not allocated in advance, because a damaged record can state any number of members.
+  // The code does not allocate the array in advance, because a damaged record can state a very large number of members.
   for (let left = record.count(); left > 0; left -= 1) members.push(record.key());
   return { min, lifetime, members };
 }
@@ -128,13 +128,13 @@ export function decodeKeys(bytes: Buffer): readonly PublicKey[] {
 }
 
 /**
- * The buffer of the last finished writer. The next writer uses this buffer again. While a writer uses the buffer,
- * `spare` is undefined. A buffer of more than `SPARE_BYTES_MAX` bytes is not used again.
+ * The buffer of the last finished writer, which the next writer uses again. While a writer uses this buffer, `spare` is
+ * undefined. If a buffer has grown to more than `SPARE_BYTES_MAX` bytes, the next writer does not use this buffer.
  */
 let spare: Buffer | undefined;
 const SPARE_BYTES_MAX = 65_536;
 
-/** Writes a record into a buffer that grows. `bytes` returns the record and ends the writing. */
+/** Writes a record into a buffer that grows. The method `bytes` returns the record, and must be the last call. */
 export class RecordWriter {
   #bytes = spare ?? Buffer.allocUnsafeSlow(1024);
   #length = 0;

@@ -8,8 +8,8 @@ import { PARTS } from './key-parts.ts';
 import { writeOrderedNumber } from './ordered-bytes.ts';
 
 /**
- * A safe integer as a number, or an integer of any size as a bigint. Numbers are written several times as fast as
- * bigints, and nearly all values are safe integers.
+ * A sort value: a safe integer as a number, or an integer of any size as a bigint. Nearly all sort values are safe
+ * integers, and numbers are written several times as fast as bigints.
  */
 export type SortInteger = bigint | number;
 

@@ -44,8 +44,8 @@ export function transactionsAt(keys: KeyValueReader, codec: Codec, height: numbe
 }
 
 /**
- * The lowest height, in the range from `above + 1` to `last`, whose block has transactions. Undefined if all blocks in
- * this range are empty.
+ * Returns the lowest height whose block has transactions, in the range of heights from `above + 1` to `last`. Returns
+ * undefined if all blocks in this range are empty.
  */
 export function heightWithTransactions(keys: KeyValueReader, above: number, last: number): number | undefined {
   const [first] = above < last ? keys.keys({ ...rangeOf(above + 1, last), limit: 1 }) : [];

@@ -9,10 +9,11 @@ import { afterPrefix } from './key-value.ts';
 
 /**
  * The role of a table. A table of the role `state` contains a part of the consensus state. The digest and the checksum
- * of the state cover all tables of this role. The undo record of a block stores the values of these tables that the
- * block overwrote. A table of the role `chain` contains headers or transactions of the chain. The stored form of a
- * header or transaction contains the bytes that were signed. A table of the role `index` can be rebuilt from the tables
- * of the roles `state` and `chain`. A table of the role `local` contains data that belong to this node alone.
+ * of the state cover all tables of this role. The undo record of a block stores the values in these tables that the
+ * block overwrote. A table of the role `chain` contains headers of the chain or transactions of the chain. The stored
+ * form of each header and of each transaction contains the signed bytes. A table of the role `index` can be rebuilt
+ * from the tables of the roles `state` and `chain`. A table of the role `local` contains data that belong to this node
+ * alone.
  */
 export type TableRole = 'state' | 'chain' | 'index' | 'local';
 
