@@ -1,7 +1,7 @@
 /**
- * Finds the balance changes that the transactions of a block make, with their causes. The module applies each
- * transaction to empty accounts, with the rules of the protocol. The balance of an account after the transaction is
- * therefore the amount by which the transaction changes the account's balance. The module verifies nothing. From the
+ * Finds the balance changes that the transactions of a block make, and the cause of each change. The module applies
+ * each transaction to empty accounts, with the rules of the protocol. The balance of an account after the transaction
+ * is therefore the amount by which the transaction changes the account's balance. The module verifies nothing. From the
  * state of the chain, the module needs only the owners of applications, because a transfer into an application pays the
  * owner of the application.
  */
@@ -16,7 +16,7 @@ type Cause = 'transfer' | 'fee' | 'reward' | 'genesis';
 
 export interface BalanceChange {
   readonly address: Address;
-  /** Beddows; never 0. */
+  /** Amount in beddows by which the balance changes. The amount is never 0; it is negative if the balance falls. */
   readonly amount: bigint;
   readonly cause: Cause;
   /**
@@ -59,8 +59,8 @@ export class BalanceChanges {
   #ofTransaction(transaction: Transaction, isGenesis: boolean): readonly BalanceChange[] {
     const { id: transactionId, fee, senderId } = transaction;
     const scratch = new StateOverlay(this.#unknown);
-    // The rules report faults such as a balance that is too low, because all accounts are empty. However, the rules
-    // still write the effects of the transaction, so this code ignores the faults.
+    // All accounts are empty, so the rules report faults, for example a balance that is too low. The rules write the
+    // effects of the transaction in spite of these faults, so this code ignores the faults.
     applyTransaction(scratch, transaction, this.#context);
     const changes: BalanceChange[] = [];
     if (fee !== 0n)

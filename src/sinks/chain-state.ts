@@ -9,9 +9,9 @@ import type { Address, BlockHeader, PublicKey } from '../protocol/types.ts';
 
 /**
  * Number of headers that the state keeps below the oldest block with an undo record. If no block has an undo record,
- * the state keeps this number of headers below the tip. To apply a block, the rules read the headers of its round, at
- * most 101. To decode a BFT state, the rules would read up to 505 headers. However, the rules cache the decoded form of
- * each BFT state that they save, so they never decode a BFT state here.
+ * the state keeps this number of headers below the tip. To apply a block, the rules read the headers of the block's
+ * round, which are at most 101 headers. To decode a BFT state, the rules would read up to 505 headers. However, the
+ * rules cache the decoded form of each BFT state that they save, so they never decode a BFT state here.
  */
 const HEADERS_KEPT = 256;
 
@@ -82,8 +82,8 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
   }
 
   /**
-   * Always returns false. The state does not need to store which transactions the chain has, because the node from
-   * which the blocks come has already refused blocks that repeat a transaction.
+   * Always returns false. The state does not store which transactions the chain has. The blocks come from a node, and
+   * this node has already refused each block that repeats a transaction.
    */
   hasTransaction(): boolean {
     return false;
@@ -92,7 +92,7 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
   /**
    * Appends a block.
    *
-   * @param apply function that writes the effects of the block to the state that it gets; if `apply` throws an error,
+   * @param apply function that writes the effects of the block to its argument `state`; if `apply` throws an error,
    *   this `ChainState` does not change
    * @returns the accounts that the block changed
    */

@@ -6,9 +6,9 @@
 import { ProtocolError } from '../primitives/errors.ts';
 
 /**
- * Seconds from the last renewal of a lease to its end. If the process that holds the lease is killed, another process
- * can take the sink only after this time. With a shorter time, a process could lose its lease merely because the
- * process or the server is busy.
+ * Time in seconds from the last renewal of a lease to the end of the lease. If the process that holds the lease is
+ * killed, another process can take the sink only after this time. With a shorter time, a busy process could lose its
+ * lease, and so could any process while the server is busy.
  */
 export const LEASE_S = 30;
 /** Milliseconds between two renewals of a lease: a third of `LEASE_S`. */
@@ -18,9 +18,9 @@ export const RENEW_MS = 10_000;
 export interface LeaseHolder {
   /** Name of the process in messages, for example `process 17 on host-a`. */
   readonly owner: string;
-  /** Random letters and digits that no other process has. */
+  /** Random letters and digits that identify this process. No other process has the same token. */
   readonly token: string;
-  /** Seconds from the last renewal of the lease to its end; default `LEASE_S`. */
+  /** Time in seconds from the last renewal of the lease to the end of the lease; `LEASE_S` by default. */
   readonly leaseS?: number;
 }
 

@@ -8,7 +8,10 @@ import type { HeightSpan, RangeDraft, Sink, SinkBlock, SinkIdentity, SinkPlace }
 import { rowsDraft } from './rows-draft.ts';
 import { joinedRows, type Rows } from './tables.ts';
 
-/** Content of a memory sink. A test can open the content of an earlier `MemorySink` again with a new `MemorySink`. */
+/**
+ * Content of a memory sink. A test can pass the content of one `MemorySink` to a new `MemorySink`, as if a process had
+ * opened the same sink again.
+ */
 export interface MemorySinkContent {
   identity: SinkIdentity | undefined;
   readonly ranges: { readonly span: HeightSpan; readonly lastBlockId: BlockId; readonly rows: Rows }[];

@@ -1,6 +1,6 @@
 /**
- * Defines views for frequent queries over the tables of a sink. The ClickHouse server and the embedded engine both
- * accept the SELECTs of these views. Each day begins at 00:00 UTC.
+ * Defines views for frequent queries over the tables of a sink. Both the ClickHouse server and the embedded ClickHouse
+ * engine accept the SELECTs of these views. Each day begins at 00:00 UTC.
  */
 
 /**

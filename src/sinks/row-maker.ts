@@ -1,8 +1,8 @@
 /**
  * Makes the rows of a chain's blocks for the tables of a sink. `RowMaker` applies the blocks again, from the genesis
  * block on, with the rules of the network, but does not verify signatures. The last block of a round pays the
- * delegates. The accounts before and after this block show what each delegate was paid, and which delegates missed a
- * block.
+ * delegates. By comparing the accounts before and after this block, the module finds the payment of each delegate, and
+ * the delegates that missed a block.
  */
 
 import { addressOf } from '../crypto/keys.ts';
@@ -72,7 +72,7 @@ export class RowMaker {
     this.#state.revert();
   }
 
-  /** Drops the undo records of the blocks up to `height`. Afterwards, `revert` cannot revert these blocks. */
+  /** Drops the undo records of the blocks up to `height`. After this call, `revert` cannot revert these blocks. */
   settle(height: number): void {
     this.#state.settle(height);
   }

@@ -42,8 +42,9 @@ export function blockRow(block: Block, time: number, round: number): Row<'blocks
 
 export function transactionRow(transaction: Transaction, place: RowPlace): Row<'transactions'> {
   const { id, type, payload, timestamp, senderId, senderPublicKey, fee } = transaction;
-  // This code does not use a spread (`...place`) to copy the height, position and time. An object literal that begins
-  // with a spread takes 10 to 17 microseconds. An object literal without a spread takes 0.3 microseconds.
+  // This code copies the height, position and time one by one, and not with a spread (`...place`), because a spread is
+  // slow. An object literal that begins with a spread takes 10 to 17 microseconds. An object literal without a spread
+  // takes 0.3 microseconds.
   return {
     height: place.height,
     position: place.position,

@@ -25,11 +25,13 @@ export interface SinkRun {
   /** Number of heights in a range. */
   readonly rangeBlocks: number;
   /**
-   * When this signal is aborted, the run ends after its present step: the replay of a block, the write of a range, or
-   * the handling of a change of the chain.
+   * When this signal is aborted, the run ends after its current step. A step is the replay of a block, the write of a
+   * range, or the handling of one change of the chain.
    */
   readonly signal: AbortSignal;
-  /** True to wait for new blocks; false to end the run when the sink has all blocks of the present chain. */
+  /**
+   * If true, the run waits for new blocks. If false, the run ends when the sink has all blocks of the current chain.
+   */
   readonly follows: boolean;
   readonly onProgress?: (progress: SinkProgress) => void;
 }
@@ -45,17 +47,18 @@ export interface SinkProgress {
   /** Last height of the final part of the sink; 0 while the sink has no complete range. */
   readonly finalHeight: number;
   /**
-   * Number of rows that the run has passed to the sink. When blocks move from the tail to a range, their rows are
-   * counted a second time.
+   * Number of rows that the run has passed to the sink. When blocks move from the tail to a range, this number counts
+   * the rows of these blocks a second time.
    */
   readonly rows: number;
 }
 
 /**
- * Maximum number of blocks in one write to the tail, if `TAIL_RANGES_AT_ONCE` does not set a lower limit. While the
- * sink catches up with the chain, the run collects as many new blocks as the two limits allow, and then writes these
- * blocks together. An insert into ClickHouse has a fixed cost. This cost is about as high as the cost of inserting the
- * rows of 100 blocks. With 1,000 blocks in an insert, the fixed cost is about a tenth of the cost of the insert.
+ * Maximum number of blocks in one write to the tail. `TAIL_RANGES_AT_ONCE` can set a lower maximum. While the sink
+ * catches up with the chain, the run collects as many new blocks as the two constants allow, and then writes these
+ * blocks together. The reason: an insert into ClickHouse has a fixed cost, which is about as high as the cost of
+ * inserting the rows of 100 blocks. With 1,000 blocks in an insert, the fixed cost is about a tenth of the cost of the
+ * insert.
  */
 const TAIL_BLOCKS_AT_ONCE = 1_000;
 /**
@@ -186,8 +189,8 @@ class SinkWriter {
         this.#settleBlocks(span.toHeight);
         await written;
         written = this.#putRange(draft, span, blockIds);
-        // If the write fails, a later `await written` throws its error. Without this handler, Node.js would report an
-        // unhandled rejection.
+        // If the write fails, a later `await written` throws the error of the write. Without this handler, Node.js
+        // would report an unhandled rejection.
         written.catch(() => undefined);
       }
     } catch (error) {
@@ -198,7 +201,10 @@ class SinkWriter {
     await written;
   }
 
-  /** Throws if the source did not deliver the whole range, because the chain became shorter during the read. */
+  /**
+   * Throws an error if the source did not deliver the whole range. In this case, the chain became shorter during the
+   * read.
+   */
   #refuseShortRange({ toHeight }: HeightSpan): void {
     const height = this.#maker.tip()?.height ?? 0;
     if (height === toHeight) return;
@@ -231,8 +237,8 @@ class SinkWriter {
   }
 
   /**
-   * Applies each change of the chain to the tail of the sink. When the last block of a range counts as final, this
-   * method writes the range to the final part.
+   * Applies each change of the chain to the tail of the sink. As soon as the last block of a range counts as final,
+   * this method writes the range to the final part.
    */
   async follow(): Promise<void> {
     const { source, signal, follows } = this.#run;
@@ -266,8 +272,8 @@ class SinkWriter {
   }
 
   /**
-   * Throws if `#tail` is empty and the parent of the next block is not the last block that the row maker applied. In
-   * this case, the chain has reverted this last block, although the block counted as final.
+   * Throws an error if `#tail` is empty and the parent of the next block is not the last block that the row maker
+   * applied. In this case, the chain has reverted the last applied block, although this block counted as final.
    */
   #checkParent({ previousBlockId }: Block): void {
     const parent = this.#tail.length === 0 ? this.#maker.tip() : undefined;

@@ -1,6 +1,6 @@
 /**
- * The interface of a sink, which stores the blocks of a chain as rows. `docs/guides/analytics.md` says how to add a
- * sink. Every sink passes the tests of `test/sinks/contract.ts`.
+ * Defines the interface of a sink, which stores the blocks of a chain as rows. `docs/guides/analytics.md` says how to
+ * add a sink. Every sink passes the tests of `test/sinks/contract.ts`.
  *
  * A sink has two parts. The final part consists of complete ranges of heights, from height 1 on. All ranges have the
  * same size, which belongs to the identity of the sink. A stored range never changes. The tail consists of the blocks
@@ -15,7 +15,7 @@ export interface SinkIdentity {
   readonly network: string;
   readonly generation: number;
   readonly genesisBlockId: BlockId;
-  /** Number of heights in a range, at least 1. The number never changes after the sink was created. */
+  /** Number of heights in a range, at least 1. After the sink was created, this number never changes. */
   readonly rangeBlocks: number;
 }
 
@@ -48,8 +48,8 @@ export interface RangeDraft {
   add(rows: Rows): void;
   /**
    * Stores the rows as the next range of the final part, as a whole or not at all. Then drops the blocks of the tail
-   * that are in the range. A range that the sink already has (for example after a crash) stays as it is. The caller
-   * must not call this method twice for the same draft. After an error, the caller needs a new draft.
+   * that are in the range. If the sink already has the range (for example after a crash), the stored range stays as it
+   * is. The caller must not call this method twice for the same draft. After an error, the caller needs a new draft.
    *
    * @param lastBlockId id of the block at `toHeight`
    */
@@ -61,10 +61,11 @@ export interface SinkBlock extends BlockPlace {
 }
 
 /**
- * Only one process at a time writes to a sink. `begin` reserves the sink for the process, and `end` releases it. A
- * process holds a ClickHouse sink by a lease (`lease.ts`), and a Parquet sink by a lock file in its folder. A process
- * that was paused for a long time can lose the lease or the lock. After the loss, this process changes nothing that
- * readers see. Its writes throw `SINK_LEASE_LOST`, even writes that began before the loss.
+ * Only one process at a time writes to a sink. `begin` reserves the sink for the process, and `end` releases it. For a
+ * ClickHouse sink, the process holds a lease (`lease.ts`). For a Parquet sink, the process holds a lock file in the
+ * folder of the sink. A process that was paused for a long time can lose the lease or the lock. After the loss, this
+ * process changes nothing that readers see. All writes of this process throw `SINK_LEASE_LOST`, even writes that began
+ * before the loss.
  *
  * The caller waits for the end of each call to the sink before it makes another call. Only calls of `draftRange` and
  * `RangeDraft.add` are allowed during another call.
@@ -85,10 +86,10 @@ export interface Sink {
    */
   draftRange(): RangeDraft;
   /**
-   * Adds blocks to the top of the tail, in ascending order. A block that the tail already has (same height and id)
-   * stays as it is. If the tail has another block at the height of a new block, the caller must revert the block in the
-   * tail before this call. After a crash during this call, it is possible that some of the new blocks are missing: the
-   * block at a certain height and all blocks above it. The tail never contains a part of a block.
+   * Adds blocks to the top of the tail, in ascending order. If the tail already has a block (with the same height and
+   * id), this block stays as it is. If the tail has a different block at the height of a new block, the caller must
+   * revert the block in the tail before this call. After a crash during this call, it is possible that only the lowest
+   * of the new blocks are in the tail, without a gap. The tail never contains a part of a block.
    */
   putTail(blocks: readonly SinkBlock[]): Promise<void>;
   /**
@@ -97,8 +98,9 @@ export interface Sink {
    */
   revertTail(toHeight: number): Promise<void>;
   /**
-   * Releases and closes the sink. The caller is allowed to call this method more than once, and also if `begin` failed
-   * or was never called. Before this call, the caller must wait until its other calls of the sink have ended.
+   * Releases and closes the sink. The caller is allowed to call this method more than once. The caller is also allowed
+   * to call this method if `begin` failed or was never called. Before this call, the caller must wait until its other
+   * calls of the sink have ended.
    */
   end(): Promise<void>;
 }

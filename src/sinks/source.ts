@@ -1,6 +1,6 @@
 /**
- * The interface of a source, from which a sink gets the blocks of a chain. One kind of source reads the data folder of
- * a node. The other kind reads the event stream of a node (SSE over HTTP).
+ * Defines the interface of a source, from which a sink gets the blocks of a chain. One kind of source reads the data
+ * folder of a node. The other kind reads the event stream of a node (SSE over HTTP).
  *
  * In a generation with finality, a block counts as final when it is final by the rules. Generation 2 has no finality.
  * In generation 2, a block counts as final when it is at least `depth` blocks below the tip; `depth` is an option of
@@ -17,9 +17,9 @@ export type ChainChange =
   /** Blocks up to this height count as final. */
   | { readonly kind: 'final'; readonly height: number }
   /**
-   * The source has reported the blocks from the height `fromHeight` (the argument of `changes`) up to the tip. It is
-   * possible that the chain has grown after the source read the height of this tip. The source reports each later
-   * change soon after the change happens.
+   * The source has reported the blocks from the height `fromHeight` (the argument of `changes`) up to the tip that the
+   * source read. It is possible that the chain has grown since then. From now on, the source reports each change of the
+   * chain soon after the change happens.
    */
   | { readonly kind: 'caughtUp' };
 

@@ -1,7 +1,7 @@
 /**
- * The tables that every sink has, with their columns. Each sink maps the column types to the types of its database or
- * file format. A new column or table needs a new schema version of each sink. `docs/extend/sink-column.md` says how to
- * add a column.
+ * Defines the tables that every sink has, with their columns. Each sink maps the column types to the types of its own
+ * database or file format. A new column or table needs a new schema version of each sink. `docs/extend/sink-column.md`
+ * says how to add a column.
  */
 
 /**
@@ -11,8 +11,8 @@
 export type ColumnType = 'u8' | 'i8' | 'u32' | 'i32' | 'u64' | 'i64' | 'time' | 'text';
 
 /**
- * Version of the tables in Parquet folders. The Parquet sink refuses a folder of another version. A ClickHouse database
- * has a version of its own: the number of its migrations (`clickhouse/schema.ts`).
+ * Version of the tables in Parquet folders. The Parquet sink refuses a folder whose tables have another version. A
+ * ClickHouse database has its own version number: the number of its migrations (`clickhouse/schema.ts`).
  */
 export const SCHEMA_VERSION = 1;
 
@@ -112,13 +112,14 @@ const SINK_TABLES = {
     /** Id of the signed transaction; 0 for the signature of the block itself. */
     transaction_id: 'u64',
     /**
-     * `block`: signature of the block; `sender`, `second` or `member`: signature of a transaction by its sender, by the
-     * second key of its sender, or by a member of a multisignature group.
+     * The kind of the signature. `block`: signature of the block. `sender`: signature of a transaction with the first
+     * key of its sender. `second`: signature of a transaction with the second key of its sender. `member`: signature of
+     * a transaction by a member of a multisignature group.
      */
     kind: 'text',
     /**
-     * Public key of the signer. Empty for the signature of a member of a multisignature group, because the transaction
-     * does not say which member signed.
+     * Public key of the signer. The key is empty if the kind is `member`, because the transaction does not say which
+     * member signed.
      */
     signer_key: 'text',
     signature: 'text',

@@ -29,7 +29,10 @@ import {
 import type { ClickHouseServer } from './server.ts';
 import { createFirstTables, migrate, refuseOtherChain } from './migrate.ts';
 
-/** Milliseconds between two checks whether a mutation has ended, or whether the replicas have all rows. */
+/**
+ * Pause in milliseconds between two checks. A check finds out whether a mutation (a change of stored rows) has ended,
+ * or whether the replicas have all rows.
+ */
 const POLL_MS = 100;
 
 interface PlaceRow {
@@ -54,7 +57,8 @@ export class ClickHouseSink implements Sink {
 
   /**
    * @param cluster name of the cluster over which the final tables are spread; undefined for tables on one server
-   * @param daySumHeights value that replaces the default `HEIGHTS_AT_ONCE` of `day-sums.ts`; undefined for the default
+   * @param daySumHeights value that `DaySums` uses instead of `HEIGHTS_AT_ONCE` (`day-sums.ts`); undefined for the
+   *   default
    */
   constructor(server: ClickHouseServer, clock: Clock, holder: LeaseHolder, cluster?: string, daySumHeights?: number) {
     if (cluster !== undefined) checkClusterName(cluster);
@@ -161,8 +165,8 @@ export class ClickHouseSink implements Sink {
   }
 
   /**
-   * Waits for the end of a write. If the write fails and the server reports that this process has lost the lease, the
-   * function throws `SINK_LEASE_LOST`. After any other failure of the write, the function throws the error of the
+   * Waits for the end of a write. If the write fails, and the server then reports that this process has lost the lease,
+   * the function throws `SINK_LEASE_LOST`. After any other failure of the write, the function throws the error of the
    * write.
    */
   async #losing<T>(write: Promise<T>): Promise<T> {
@@ -219,8 +223,8 @@ export class ClickHouseSink implements Sink {
     // insert belong to several partitions, the server fills these partitions one after another, in ascending order. The
     // server refuses an insert into more than 100 partitions. Therefore each insert contains only the markers that
     // revert the blocks of one range. The first insert is for the highest range, and each later insert is for the next
-    // lower range. Because of this order, the tail has no gap after an insert. A gap would be visible to queries
-    // between two inserts, and after a crash.
+    // lower range. Because of this order, the tail never has a gap: neither between two inserts, nor after a crash.
+    // Queries would see such a gap.
     for (;;) {
       const top = this.#tail.at(-1)?.height ?? 0;
       if (top <= toHeight) return;
@@ -276,8 +280,8 @@ export class ClickHouseSink implements Sink {
       const above = `height > ${this.#finalHeight}`;
       const [found] = await this.#server.rows(`SELECT height FROM ${database}.${name} WHERE ${above} LIMIT 1`);
       if (found === undefined) continue;
-      // The statement itself contains the condition that this process holds the lease. If the statement arrives after
-      // another process has taken the lease, the statement removes no rows of that process.
+      // The statement itself contains the condition that this process holds the lease. If another process has taken the
+      // lease before the statement arrives, the statement removes none of the other process's rows.
       const isHeld = `'${this.#lease.token}' IN (${heldTokens(database)})`;
       await this.#server.change(`ALTER TABLE ${database}.${name} DELETE WHERE ${above} AND ${isHeld}`);
       const open = `SELECT mutation_id FROM system.mutations WHERE database = '${database}' AND table = '${name}' AND NOT is_done`;
@@ -308,14 +312,14 @@ export class ClickHouseSink implements Sink {
 }
 
 /**
- * Name of the SQL function with which a fence refuses rows. If a fence refuses rows, the error of the server contains
- * this name.
+ * Name of the SQL function with which a fence refuses rows. When a fence refuses rows, the error message of the server
+ * contains this name.
  */
 const FENCE_REFUSAL = 'throwIf';
 
 /**
- * Makes the lines of each block just before the lines of this block are sent, because the lines of all given blocks
- * together would take much memory.
+ * Makes the lines of a block only when the caller sends them. The lines of all given blocks together would take much
+ * memory.
  */
 function* tailLines(table: SinkTable, blocks: readonly SinkBlock[]): Iterable<string> {
   for (const { blockId, rows } of blocks) yield linesOf(table, rows[table], blockId);

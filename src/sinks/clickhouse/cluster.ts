@@ -2,8 +2,8 @@
  * Checks the final tables of a sink on a cluster, and removes the rows of failed attempts to write a range. `schema.ts`
  * explains the final tables and the markers. All rows of a range are on one shard. The rows contain the id of the
  * attempt to write the range, and each attempt has a new id. Readers see only rows whose id is in a marker. Therefore
- * two kinds of rows stay invisible forever: rows of a failed attempt, and late rows of a process that lost the lease
- * (`lease.ts`). The sink can remove such rows at any time.
+ * two kinds of rows stay invisible forever: the rows of a failed attempt, and the rows that a process inserts after it
+ * has lost the lease (`lease.ts`). The sink can remove such rows at any time.
  */
 
 import { sha256 } from '../../crypto/hash.ts';
@@ -32,7 +32,7 @@ export function checkClusterName(cluster: string): void {
 /**
  * Checks that the configuration of the server and the shards allows replicated tables.
  *
- * @throws ProtocolError `CLICKHOUSE_CLUSTER_UNFIT`, which names the setting that is missing or wrong
+ * @throws ProtocolError `CLICKHOUSE_CLUSTER_UNFIT`; the message names the setting that is missing or wrong
  */
 export async function checkCluster(server: ClickHouseServer, cluster: string): Promise<void> {
   const known = await server.rows<{ readonly cluster: string; readonly shard_num: number }>(
@@ -114,10 +114,10 @@ export async function refuseOtherCluster(server: ClickHouseServer, cluster: stri
 }
 
 /**
- * Refuses to create a sink if the shards have tables of a sink that was created through another server. The function
- * accepts existing tables only if each shard has an empty table of blocks. The markers of a sink are only on the server
- * through which the sink was created, but the rows of the sink are on all shards. A process that uses another server
- * finds the rows without their markers.
+ * Refuses to create a sink if the shards have tables of a sink that was created through another server. The reason: the
+ * rows of a sink are on all shards, but the markers are only on the server through which the sink was created. A
+ * process that uses another server would therefore find the rows without their markers. If tables exist, the function
+ * accepts them only if each shard has an empty table of blocks.
  *
  * @throws ProtocolError `SINK_OF_OTHER_SERVER`
  */
@@ -128,8 +128,8 @@ export async function refuseRowsOfOtherServer(server: ClickHouseServer, cluster:
   const having = await tablesOnShards(server, cluster, `name = '${part}'`);
   if (having === 0) return;
   // If only some shards have the table of blocks (`part`), these tables belong to a sink that was created through
-  // another server. There are two possible reasons why the other shards lack the table: that server has not finished
-  // creating the tables, or these shards were added to the cluster later.
+  // another server. The remaining shards can lack the table for two reasons: the other server has not finished creating
+  // the tables, or the remaining shards were added to the cluster later.
   const isEmpty =
     having === shards &&
     (await server.rows(`SELECT height FROM cluster('${cluster}', ${database}, ${part}) LIMIT 1`)).length === 0;
@@ -185,10 +185,11 @@ export async function unmarkedAttempts(
 
 /**
  * Returns the id of an attempt to write a range, or of an attempt to write sums of whole days (`day-sums.ts`). The id
- * is a number of 64 bits in decimal form. Two attempts have different ids, because their tokens or numbers differ.
+ * is a number of 64 bits in decimal form. Two attempts always have different ids, because they differ in the token or
+ * in the number.
  *
  * @param token token of the process that holds the lease
- * @param number number that the caller gives to this attempt; each attempt of the process has another number
+ * @param number number that the caller gives to this attempt; no other attempt of this process has the same number
  */
 export function rangeIdOf(token: string, number: number): string {
   return sha256(Buffer.from(`${token} ${number}`))
@@ -200,10 +201,10 @@ export function rangeIdOf(token: string, number: number): string {
  * Removes the rows of attempts that have no marker. The function returns before the shards have removed the rows. A
  * shard that is down removes its part of these rows when it runs again.
  *
- * @param finalHeight last height of the ranges with a marker; the function looks only for attempts with rows above this
- *   height
- * @param proveLease function that throws an error if this process has lost the lease at any time since it took the
- *   lease
+ * @param finalHeight last height of the ranges with a marker; the function considers only attempts that have rows above
+ *   this height
+ * @param proveLease function that throws an error if this process has not held the lease without interruption since it
+ *   took the lease
  */
 export async function dropUnmarkedOnCluster(
   server: ClickHouseServer,
@@ -229,9 +230,9 @@ export async function dropUnmarkedOnCluster(
 }
 
 /**
- * Compares the number of rows that queries find now with the number of rows that the sink has written. A replica that
- * was down during an insert lacks the inserted rows until it has fetched them from another replica. Until then, a query
- * that reads this replica returns too few rows, but no error.
+ * Compares the number of rows that queries find now with the number of rows that the sink has written. If a replica was
+ * down during an insert, this replica lacks the inserted rows until it has fetched them from another replica. Until
+ * then, a query that reads this replica returns too few rows, but no error.
  *
  * @param height the function counts only the rows of ranges that end above this height
  * @returns true if queries find as many blocks and balance changes of these ranges as the sink has written
@@ -251,8 +252,8 @@ export async function hasRowsAbove(server: ClickHouseServer, height: number): Pr
     );
     return found?.count;
   };
-  // Earlier versions of the sink had no table of attempts. If an earlier version wrote a range, the number of its
-  // balance changes is unknown, and this code compares only the number of its blocks.
+  // Earlier versions of the sink had no table of attempts. If an earlier version wrote a range, the number of balance
+  // changes in this range is unknown. For such a range, this code compares only the number of blocks.
   return (
     (await stored('blocks', ranges)) === marked?.blocks &&
     (await stored('balance_changes', attempts)) === noted?.changes

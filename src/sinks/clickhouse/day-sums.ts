@@ -20,9 +20,9 @@ import {
 import type { ClickHouseServer } from './server.ts';
 
 /**
- * One statement computes the sums of several whole days, which together have at most this number of heights. If the
- * next day alone has more heights, the statement computes the sums of this one day. The number limits the memory that
- * the server needs.
+ * Maximum number of heights in the days whose sums one statement computes. A statement always computes the sums of
+ * whole days. If the next day alone has more heights, the statement computes the sums of this one day. The maximum
+ * limits the memory that the server needs.
  */
 const HEIGHTS_AT_ONCE = 50_000;
 const DAY_S = 86_400;
@@ -31,7 +31,7 @@ const REPLICA_LOOKS_MAX = 600;
 
 const DAY_OF_BLOCK = "toDate(time, 'UTC')";
 
-/** Those members of a ClickHouse sink that `DaySums` uses. */
+/** The members of a ClickHouse sink that `DaySums` uses. */
 export interface DaySumsSink {
   readonly server: ClickHouseServer;
   readonly cluster: string | undefined;
@@ -46,9 +46,9 @@ export interface DaySumsSink {
    */
   keepLease(): Promise<void>;
   /**
-   * Renews the lease, even if the last renewal was a short time ago. If the renewal succeeds, this process has held the
-   * lease without interruption since it took the lease. If the renewal fails, the function throws the same error as
-   * `keepLease`.
+   * Renews the lease, even if the last renewal was a short time ago. If the renewal succeeds, it proves that this
+   * process has held the lease without interruption since it took the lease. If the renewal fails, the function throws
+   * the same error as `keepLease`.
    */
   proveLease(): Promise<void>;
   /**
@@ -64,8 +64,8 @@ export class DaySums {
   /** Highest height whose balance changes are in sums that have a marker; 0 if no sums have a marker. */
   #height = 0;
   /**
-   * Day of the newest final block at the time when `rangeAdded` last looked for missing sums, in days since 1970-01-01;
-   * 0 before the first such call.
+   * The day (in days since 1970-01-01) of the newest final block when `rangeAdded` last looked for missing sums; 0
+   * before the first such search.
    */
   #day = 0;
 
@@ -95,8 +95,8 @@ export class DaySums {
 
   /**
    * Computes the missing sums of all days whose blocks are all in complete ranges. The function searches for missing
-   * sums at most once for each day of the chain. If the block at `finalHeight` has the same day as the block of the
-   * last search, the function does nothing.
+   * sums at most once for each day of the chain. If the block at `finalHeight` belongs to the day of the last search,
+   * the function does nothing.
    *
    * @param finalHeight last height of the complete ranges
    * @param timeS Unix time of the block at `finalHeight`, in seconds
@@ -120,8 +120,8 @@ export class DaySums {
   }
 
   /**
-   * Waits until queries find all rows of the ranges above `#height`. From a replica that lacks rows, the server would
-   * compute wrong sums.
+   * Waits until queries find all rows of the ranges above `#height`. If a replica still lacked some of these rows, the
+   * server could compute wrong sums from this replica.
    */
   async #waitForReplicas(): Promise<void> {
     const { cluster } = this.#sink;
@@ -193,8 +193,8 @@ export class DaySums {
         `SELECT toUInt64(${id}), toUInt32(${toHeight}), day, address, amount, transfers FROM (${changesPerDay(rows)})`,
       { isWaitingForShards: true },
     );
-    // It is possible that the INSERT statement read a replica other than the replica that `#addDays` has checked. This
-    // function therefore checks again before it inserts the marker.
+    // It is possible that the INSERT statement read another replica than the replica that `#addDays` had checked
+    // before. This function therefore checks the replicas again before it inserts the marker.
     await this.#waitForReplicas();
     await this.#sink.mark(DAY_MARKERS, ['to_height', RANGE_ID_COLUMN], `${toHeight}\t${id}\n`);
   }
@@ -207,9 +207,9 @@ export class DaySums {
     const ofAttempts = `${RANGE_ID_COLUMN} IN (${ids.join(', ')})`;
     const stored = await server.rows(`SELECT day FROM ${database}.${DAYS_TABLE} WHERE ${ofAttempts} LIMIT 1`);
     if (stored.length === 0) return;
-    // It is possible that this process lost the lease before it read the ids of the attempts. One of these attempts
-    // could then belong to the next holder of the lease. Without a check of the lease, the statement `ALTER TABLE`
-    // would remove the sums of this attempt.
+    // It is possible that this process lost the lease before it read the ids of the attempts. In this case, one of
+    // these attempts could belong to the next holder of the lease. Without a check of the lease, the statement `ALTER
+    // TABLE` would remove the sums of the next holder.
     await this.#sink.proveLease();
     const table = cluster === undefined ? DAYS_TABLE : `${DAYS_SHARD}${onCluster(cluster)}`;
     await server.change(`ALTER TABLE ${database}.${table} DELETE WHERE ${ofAttempts}`, { isQueued: true });

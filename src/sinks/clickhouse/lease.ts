@@ -1,12 +1,12 @@
 /**
  * Takes, renews and ends the lease on a ClickHouse database. Each renewal inserts a row into the table `sink_lease`,
- * with the token of the process, and the time at which the lease ends. The process takes this time from the clock of
- * the ClickHouse server. Of several rows with the same token, only the row with the highest `turn` is valid. A fence is
- * a table that accepts only rows with the token of the lease's holder (`schema.ts`). The sink inserts all markers,
- * which make rows visible, through fences. On a single server, the sink also inserts the rows of final blocks through
- * fences. On a cluster, the sink inserts these rows without a fence. With a fence, one statement checks the lease and
- * inserts the rows. The server therefore refuses an insert through a fence if the lease of the process has ended, for
- * example because the process was paused.
+ * with the token of the process, and the time at which the lease ends. The clock of the ClickHouse server determines
+ * this time. Of several rows with the same token, only the row with the highest `turn` is valid. A fence is a table
+ * that accepts only rows with the token of the lease's holder (`schema.ts`). The sink inserts all markers, which make
+ * rows visible, through fences. On a single server, the sink also inserts the rows of final blocks through fences. On a
+ * cluster, the sink inserts these rows without a fence. An insert through a fence checks the lease and inserts the rows
+ * in one statement. If the lease of the process has ended, for example because the process was paused, the server
+ * therefore refuses the insert.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -15,7 +15,7 @@ import { LEASE_S, leaseLost, RENEW_MS, sinkInUse, type LeaseHolder } from '../le
 import { heldTokens, SHARD_SUFFIX } from './schema.ts';
 import type { ClickHouseServer } from './server.ts';
 
-/** Milliseconds between two checks whether the statements of an earlier holder have ended on the server. */
+/** Pause in milliseconds between two checks whether the statements of an earlier holder have ended on the server. */
 const POLL_MS = 100;
 
 interface HolderRow {
@@ -52,10 +52,10 @@ export class ClickHouseLease {
   }
 
   /**
-   * Takes the lease if no other process has it. The function looks for other holders, and inserts the row of this
-   * process. Then the function waits until the statements of an earlier holder have ended (`#endInserts`), and looks
-   * for other holders again. If several processes start at the same time, it is possible that all processes fail. At
-   * most one process succeeds.
+   * Takes the lease if no other process holds the lease. The function looks for other holders, and inserts the row of
+   * this process. Then the function waits until the statements of an earlier holder have ended (`#endInserts`), and
+   * looks for other holders again. If several processes start at the same time, at most one process succeeds. It is
+   * possible that all of these processes fail.
    *
    * @throws ProtocolError `SINK_IN_USE`; `SINK_LEASE_LOST` if the lease ends during the wait
    */
@@ -84,7 +84,7 @@ export class ClickHouseLease {
    */
   async keep(): Promise<void> {
     const sinceMs = this.#clock.nowMs() - this.#renewedMs;
-    // If the clock was set back, the time since the last renewal is unknown, so the lease is renewed.
+    // If the clock was set back, the time since the last renewal is unknown, so the code renews the lease.
     if (sinceMs < 0 || sinceMs >= this.#renewMs) await this.#renew();
     if (this.#state !== 'held') throw this.lost();
   }
@@ -107,12 +107,13 @@ export class ClickHouseLease {
   }
 
   /**
-   * Returns the error to report for a failed write. If this process has lost the lease, the next holder has perhaps
-   * killed the write, so the function returns `SINK_LEASE_LOST`. Otherwise, the function returns the given error.
+   * Returns the error that the sink reports for a failed write. If this process has lost the lease, the function
+   * returns `SINK_LEASE_LOST`, because perhaps the next holder has killed the write. Otherwise, the function returns
+   * the given error.
    */
   async reasonOf(error: unknown): Promise<unknown> {
-    // If the server does not answer this query either, the server is probably the cause of both failures. The function
-    // then returns `error`.
+    // If this query fails, too, the server is probably the cause of both failures. In this case, the function returns
+    // `error`.
     const holders = await this.#holders().catch(() => undefined);
     const isHeld = holders?.some(({ token }) => token === this.#holder.token) ?? true;
     return isHeld ? error : this.lost(error);
@@ -168,9 +169,9 @@ export class ClickHouseLease {
       `INSERT INTO ${this.#server.database}.sink_lease (token, owner, turn, expires) ` +
         `SELECT ${text(token)}, ${text(owner)}, ${this.#turn}, now() + ${seconds}${condition}`,
     );
-    // `nowMs` is the time just before this process sent the request. The server counts the time of the lease from a
-    // later moment, at which it runs the statement. Because this process counts from `nowMs`, a slow answer of the
-    // server does not delay the next renewal.
+    // `nowMs` is the time just before this process sent the request. The lease begins later, when the server runs the
+    // statement. This process counts the time until the next renewal from `nowMs`, so that a slow answer of the server
+    // does not delay the next renewal.
     this.#renewedMs = nowMs;
   }
 
@@ -190,7 +191,7 @@ export class ClickHouseLease {
   /**
    * Kills the running inserts of an earlier holder of the lease, and waits until these inserts have ended. The function
    * also waits for the end of the deletions that the earlier holder has begun, except deletions on shards. Without this
-   * wait, the inserts and deletions could still change rows while this process writes.
+   * wait, these inserts and deletions could still change rows while this process writes.
    */
   async #endInserts(): Promise<void> {
     const { database } = this.#server;
@@ -210,7 +211,7 @@ export class ClickHouseLease {
 
   /**
    * Runs a KILL statement, and ignores a refusal. In some stages of an insert, the server refuses to kill the insert.
-   * The insert then ends by itself, and the caller waits for its end.
+   * Such an insert ends by itself, and the caller waits for the end of the insert.
    */
   async #killIfAble(statement: string): Promise<void> {
     try {

@@ -19,7 +19,8 @@ export function namesOf(table: SinkTable): readonly string[] {
 /**
  * Writes rows of a table as lines, one line for each row.
  *
- * @param first value of an extra column before the columns of the table; the function writes this value without escapes
+ * @param first value of an extra column that comes before the columns of the table; the function does not escape this
+ *   value
  */
 export function linesOf(table: SinkTable, rows: readonly object[], first: string): string {
   const columns = COLUMNS.get(table) ?? [];

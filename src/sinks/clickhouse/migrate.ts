@@ -9,7 +9,7 @@ import { leaseTable, migrations, onCluster, SHARD_SUFFIX } from './schema.ts';
 import type { ClickHouseServer } from './server.ts';
 
 /**
- * Row of the table `sink`. There is a row for each version of the schema that the tables have had. The sink stores the
+ * Row of the table `sink`. The table has one row for each schema version that the tables have had. The sink stores the
  * row of version 0 before it runs the migrations.
  */
 interface VersionRow {
@@ -44,8 +44,9 @@ export async function createFirstTables(server: ClickHouseServer): Promise<void>
  *
  * @returns the version of the schema of the tables; undefined for a database without a sink
  * @throws ProtocolError the error of `identityFault` if the tables belong to another chain, or if the ranges of the
- *   tables have another size; `SINK_OF_OTHER_CLUSTER` if the final tables are not in the place that `cluster` states;
- *   `SINK_VERSION` if a newer version of Bloomery created the tables
+ *   tables have another size; `SINK_OF_OTHER_CLUSTER` if the final tables are on another cluster than `cluster`, or on
+ *   a single server instead of a cluster, or the other way round; `SINK_VERSION` if a newer version of Bloomery created
+ *   the tables
  */
 export async function refuseOtherChain(
   server: ClickHouseServer,

@@ -1,6 +1,7 @@
 /**
- * Statements that create the tables in a ClickHouse database, for each version of the schema. The statements work with
- * servers from version 18.16 on, so they use no codecs, no LowCardinality and no window functions.
+ * Contains the statements that create the tables in a ClickHouse database, for each version of the schema. The
+ * statements work with ClickHouse 18.16 and all later versions. They therefore use no codecs, no LowCardinality and no
+ * window functions.
  *
  * `../sink.ts` defines the ranges and the tail of a sink. Rows are invisible to readers until the sink inserts their
  * marker. The marker of a range is a row of `sink_ranges`. The marker of a block in the tail is a row of `sink_tail`
@@ -9,29 +10,29 @@
  *
  * The final tables, such as `blocks_final`, contain the rows of the blocks in ranges. A process that lost the lease of
  * the sink must not write markers. If the final tables are on one server, such a process must also not write to the
- * final tables. If it did, readers could see its rows beside the rows of the new holder of the lease. Therefore the
- * sink inserts markers through a fence. On one server, the sink also inserts the rows of the final tables through a
- * fence.
+ * final tables. Otherwise, readers could see rows of this process in addition to the rows of the new holder of the
+ * lease. Therefore the sink inserts markers through a fence. On one server, the sink also inserts the rows of the final
+ * tables through a fence.
  *
  * A fence is a table that stores nothing. A materialized view copies the rows that a process inserts into the fence to
  * the table behind the fence. Each row that a process inserts into a fence contains the token of this process. The view
  * accepts the row if the lease of the token has not ended. If the lease has ended, the server refuses the insert. Rows
- * of the tail need no fence, for two reasons. Rows of the tail are invisible without their marker. If the next process
- * inserts the same block again, the new rows replace the earlier rows.
+ * of the tail need no fence, for two reasons. First, rows of the tail are invisible without their marker. Second, if
+ * the next process inserts the same block again, the new rows replace the earlier rows.
  *
  * On a cluster, the final tables are spread over the shards by ranges of heights. The rows of a range contain the id of
- * the attempt to write the range, and the marker names the valid attempt. Late rows of a process that lost its lease
- * therefore stay invisible, and the rows of ranges on a cluster need no fence. The table
- * `balance_changes_per_day_final` contains the sums of the balance changes for each day and address. The rows of this
- * table contain the id of the attempt to write them, both on one server and on a cluster. These rows therefore need no
- * fence, but their markers need a fence.
+ * the attempt to write the range, and the marker names the valid attempt. If a process inserts rows after it has lost
+ * its lease, these rows therefore stay invisible. For this reason, the rows of ranges on a cluster need no fence. The
+ * table `balance_changes_per_day_final` contains the sums of the balance changes for each day and address. The rows of
+ * this table contain the id of the attempt to write them, both on one server and on a cluster. These rows therefore
+ * need no fence, but their markers need a fence.
  */
 
 import { ENGINE_TYPES } from '../engine-types.ts';
 import { changesPerDay, QUESTION_VIEWS } from '../question-views.ts';
 import { columnsOf, SINK_TABLE_NAMES, type SinkTable } from '../tables.ts';
 
-/** Sort order of each final table, chosen for the usual queries of the table. */
+/** Sort order of each final table. The order makes the usual queries of the table fast. */
 const ORDERS: Readonly<Record<SinkTable, string>> = {
   blocks: 'height',
   transactions: '(height, position)',
@@ -51,38 +52,42 @@ export const TAIL_SUFFIX = '_tail';
 export const FINAL_SUFFIX = '_final';
 /** The name of a fence is the name of the table behind the fence, followed by this suffix. */
 export const FENCED_SUFFIX = '_fenced';
-/** Column of a fence, with the token of the process that inserts the row. */
+/** Name of the column of a fence that contains the token of the process that inserts the row. */
 export const LEASE_COLUMN = 'lease';
 
 /** Suffix of the names of the tables on a shard of a cluster. Each table stores the shard's part of a final table. */
 export const SHARD_SUFFIX = '_shard';
 /**
- * Column with the id of an attempt. In one attempt, the sink tries to write either a range, or the sums of the balance
- * changes for each day and address. The tables `DAYS_TABLE`, `DAY_MARKERS` and `ATTEMPTS` always have this column.
- * `sink_ranges` and the final tables with the rows of ranges have this column only on a cluster.
+ * Name of the column with the id of an attempt. In one attempt, the sink tries to write either a range, or the sums of
+ * the balance changes for each day and address. The tables `DAYS_TABLE`, `DAY_MARKERS` and `ATTEMPTS` always have this
+ * column. `sink_ranges` and the final tables with the rows of ranges have this column only on a cluster.
  */
 export const RANGE_ID_COLUMN = 'range_id';
 
 const RANGES = 'from_height UInt32, to_height UInt32, last_block_id UInt64, written DateTime';
 const TAIL_MARKERS = 'height UInt32, block_id UInt64, sign Int8';
 
-/** View with the sum of the balance changes for each day and address. */
+/** Name of the view with the sum of the balance changes for each day and address. */
 const DAYS_VIEW = 'balance_changes_per_day';
-/** Table with the sums of the days whose blocks are all in complete ranges. The view `DAYS_VIEW` reads these sums. */
+/**
+ * Name of the table with the sums of the days whose blocks are all in complete ranges. The view `DAYS_VIEW` reads these
+ * sums.
+ */
 export const DAYS_TABLE = `${DAYS_VIEW}${FINAL_SUFFIX}`;
-/** Table on each shard of a cluster, with the part of `DAYS_TABLE` that the shard stores. */
+/** Name of the table on each shard of a cluster that stores the shard's part of `DAYS_TABLE`. */
 export const DAYS_SHARD = `${DAYS_VIEW}${SHARD_SUFFIX}`;
 const DAY_COLUMNS = `${RANGE_ID_COLUMN} UInt64, to_height UInt32, day Date, address String, amount Int64, transfers UInt64`;
 /**
- * Table of the markers of the sums in `DAYS_TABLE`. A marker has the id of an attempt, and makes the sums of this
- * attempt visible.
+ * Name of the table with the markers of the sums in `DAYS_TABLE`. A marker has the id of an attempt, and makes the sums
+ * of this attempt visible.
  */
 export const DAY_MARKERS = 'sink_days';
 /**
- * Table of the attempts to write rows of `DAYS_TABLE`. On a cluster, the table also contains the attempts to write
- * ranges. The sink inserts the id of an attempt before the rows of the attempt. With the stored ids, the sink later
- * finds and removes the rows of its own failed attempts, and no other rows. For an attempt to write a range, the column
- * `changes` contains the number of balance changes in the range. For an attempt to write sums, this column contains 0.
+ * Name of the table with the attempts to write rows of `DAYS_TABLE`. On a cluster, this table contains the attempts to
+ * write ranges, too. The sink inserts the id of an attempt before the rows of the attempt. With the stored ids, the
+ * sink can later remove the rows of its own failed attempts without removing other rows. For an attempt to write a
+ * range, the column `changes` contains the number of balance changes in the range. For an attempt to write sums, this
+ * column contains 0.
  */
 export const ATTEMPTS = 'sink_attempts';
 const ATTEMPT_COLUMNS = `${RANGE_ID_COLUMN} UInt64, changes UInt64`;
@@ -96,7 +101,7 @@ export interface TablesPlace {
   readonly cluster: string | undefined;
 }
 
-/** SELECT of the tokens whose leases have not ended, by the clock of the server. */
+/** Returns the SELECT of the tokens whose leases have not ended, by the clock of the server. */
 export function heldTokens(database: string): string {
   return `SELECT token FROM ${database}.sink_lease GROUP BY token HAVING argMax(expires, turn) > now()`;
 }
@@ -144,8 +149,8 @@ export function migrations({ database, rangeBlocks, cluster }: TablesPlace): rea
     [
       ...dayTables({ database, rangeBlocks, cluster }),
       // These statements replace the views that earlier versions of Bloomery created. In those views, a day began at
-      // midnight in the time zone of the server. On a cluster, a query of those views could also count a range twice,
-      // if the query began just before the sink inserted the marker of the range.
+      // midnight in the time zone of the server. In addition, on a cluster, a query of those views could count a range
+      // twice if the query began just before the sink inserted the marker of the range.
       ...SINK_TABLE_NAMES.flatMap((table) => [dropView(database, table), viewOf(database, table, cluster)]),
       ...Object.entries(QUESTION_VIEWS).flatMap(([name, select]) => [
         dropView(database, name),
@@ -270,7 +275,7 @@ function viewOf(database: string, table: SinkTable, cluster: string | undefined)
 }
 
 /**
- * SELECT of those rows of a table that are visible to readers.
+ * Returns the SELECT of the rows of a table that are visible to readers.
  *
  * @param condition SQL text of an extra condition on the rows, with ` AND ` at the beginning; empty for all rows
  */
@@ -293,7 +298,7 @@ function visibleRows(
 
 /**
  * SQL condition for the rows whose attempt has a marker in `sink_ranges`. On a cluster, the text begins with ` AND `.
- * For tables on one server, the text is empty, because rows of ranges then have no id of an attempt.
+ * For tables on one server, the text is empty, because the rows of ranges in such tables have no id of an attempt.
  */
 export function markedRanges(database: string, cluster: string | undefined): string {
   return cluster === undefined

@@ -60,8 +60,9 @@ function settingsOf({ isWaitingForShards, isQueued }: WriteOptions = {}): ClickH
 
 /**
  * Settings that the sink sends with its statements. In these statements, each of these settings takes precedence over
- * the same setting of the ClickHouse user. With some other values, the sink would lose or misread data without an
- * error. An old server does not know all of these settings, so the sink sends only those that the server knows.
+ * the same setting of the ClickHouse user. The reason: with other values of these settings, the sink could lose or
+ * misread data without an error. An old server does not know all of these settings, so the sink sends only the settings
+ * that the server knows.
  */
 const PINNED: Readonly<Record<string, string>> = {
   // An insert must not end before its rows are stored. A row that the server cannot parse must make the insert fail.
@@ -100,8 +101,8 @@ const PINNED: Readonly<Record<string, string>> = {
  */
 const REQUEST_TIMEOUT_MS = 600_000;
 /**
- * Maximum number of requests at the same time: six for inserts into the six tables, one for the renewal of the lease,
- * and one spare request.
+ * Maximum number of requests at the same time: six requests for inserts into the six tables, one request for the
+ * renewal of the lease, and one spare request.
  */
 const CONNECTIONS_MAX = 8;
 /** Databases that belong to the ClickHouse server itself. */
@@ -228,7 +229,7 @@ export function openServer(
 }
 
 /**
- * The error contains this reason if an answer is cut off, or if an answer has a form that no ClickHouse server sends.
+ * Reason in the error for an answer that is cut off, and for an answer whose form no ClickHouse server sends.
  */
 const NO_ANSWER = 'the answer is not of ClickHouse';
 
@@ -269,7 +270,7 @@ function rowsIn(answer: string): readonly unknown[] | undefined {
   }
 }
 
-/** Joins small chunks to larger chunks, because each chunk that is sent costs a system call. */
+/** Joins small chunks to larger chunks, because sending a chunk costs a system call. */
 function* joinedChunks(chunks: Iterable<string | Uint8Array>): Iterable<Uint8Array> {
   let gathered: Uint8Array[] = [];
   let bytes = 0;
@@ -285,7 +286,7 @@ function* joinedChunks(chunks: Iterable<string | Uint8Array>): Iterable<Uint8Arr
 }
 
 interface ServerPlace {
-  /** URL that the ClickHouse client library gets, without user name and password. */
+  /** URL that this module passes to the ClickHouse client library, without user name and password. */
   readonly place: string;
   /** URL for messages, without the parts that can contain secrets: user name, password and parameters. */
   readonly shown: string;

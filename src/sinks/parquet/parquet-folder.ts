@@ -18,9 +18,9 @@ export const RANGES = 'ranges';
 export const TAIL = 'tail';
 const DRAFT = 'draft-';
 /**
- * File with the size of each Parquet file of a part, in bytes. If a Parquet file does not have the size that this file
- * states, somebody copied the part incompletely or changed the Parquet file by hand. Old versions of Bloomery wrote
- * parts without this file.
+ * File with the size of each Parquet file of a part, in bytes. If the size of a Parquet file differs from the size in
+ * `files.json`, somebody copied the part incompletely or changed the Parquet file by hand. Old versions of Bloomery
+ * wrote parts without this file.
  */
 const SIZES_FILE = 'files.json';
 
@@ -53,7 +53,10 @@ export async function makeFolder(folder: string): Promise<void> {
   if (!(await isMade(folder))) await mkdir(folder);
 }
 
-/** Creates a folder if it does not exist yet, and returns true. Returns false if the parent folder is missing. */
+/**
+ * Creates a folder, and returns true. If the folder exists already, the function only returns true. If the parent
+ * folder is missing, the function returns false.
+ */
 async function isMade(folder: string): Promise<boolean> {
   try {
     await mkdir(folder);
@@ -97,7 +100,7 @@ export async function wholeRanges(folder: string): Promise<readonly Part[]> {
 export interface IncompletePart {
   /** First height of the part. */
   readonly height: number;
-  /** The beginning of an error message: text that says which file is missing, damaged or changed. */
+  /** The first part of an error message. It says which file is missing, damaged or changed. */
   readonly fault: string;
 }
 
@@ -113,8 +116,8 @@ export function firstIncomplete(folder: string, parts: readonly Part[]): Incompl
 function fileFault(part: string): string | undefined {
   const sizes = sizesIn(part);
   if (sizes === 'damaged') return `${join(part, SIZES_FILE)} is damaged`;
-  // If the part has no file with sizes, this function notices only one fault: the Parquet file of the table `blocks` is
-  // missing. Each part must have this file, because each part has a block.
+  // If the part has no file with sizes, this function can notice only one fault: a missing Parquet file of the table
+  // `blocks`. Each part must have this Parquet file, because each part contains at least one block.
   if (sizes === 'missing')
     return existsSync(join(part, fileOf('blocks'))) ? undefined : `${part} has no ${fileOf('blocks')}`;
   for (const file of SINK_TABLE_NAMES.map(fileOf)) {
@@ -142,7 +145,7 @@ function sizesIn(part: string): Sizes | 'missing' | 'damaged' {
 
 /** A fault in a list of parts: a part is missing, or two parts have a height in common. */
 export interface RangeGap {
-  /** Lowest height that is in no part, or in two parts. */
+  /** Lowest height that is in no part or in two parts. */
   readonly height: number;
   /** The second of two parts with a common height; undefined when a part is missing. */
   readonly repeated: Part | undefined;
@@ -198,7 +201,7 @@ export async function removePart(folder: string, name: string): Promise<void> {
   await rm(draft, { recursive: true, force: true });
 }
 
-/** Removes the temporary folders of a process that ended while it wrote or removed parts. */
+/** Removes temporary folders that an earlier process left when it ended during a write or a removal of a part. */
 export async function removeDrafts(folder: string): Promise<void> {
   for (const name of await readdir(folder))
     if (name.startsWith(DRAFT)) await rm(join(folder, name), { recursive: true, force: true });

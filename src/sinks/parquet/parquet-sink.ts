@@ -36,15 +36,15 @@ export interface SinkManifest {
   readonly identity: SinkIdentity;
 }
 
-/** Those methods of a folder lock that a sink needs. */
+/** The methods of a folder lock that a sink needs. */
 export interface FolderLock {
   isHeld(): boolean;
   release(): void;
 }
 
 /**
- * Takes a lock in a folder. Ignores the lock of a killed process, with one exception: if the process was killed in
- * another container, its lock stays valid for up to 30 s.
+ * Takes a lock in a folder. A lock whose process was killed does not count, with one exception: if the process ran in
+ * another container, its lock stays valid for up to 30 s after the process was killed.
  *
  * @throws ProtocolError `SINK_IN_USE` while another process has the lock
  */
@@ -92,8 +92,8 @@ export class ParquetSink implements Sink {
     const parts = await partsIn(this.#tail);
     const faults = [firstRangeGap(parts, finalHeight), firstIncomplete(this.#tail, parts)];
     const faultyHeight = Math.min(...faults.map((fault) => fault?.height ?? Infinity));
-    // If the tail has faults, the sink removes all blocks from the lowest faulty height on. The caller then writes the
-    // blocks of these heights again, from the chain.
+    // If the tail has faults, the sink removes all blocks from the lowest faulty height on. Later, the caller reads the
+    // blocks of these heights from the chain, and writes them again.
     await this.#removeTail(({ height }) => height >= faultyHeight);
     const tail = await partsIn(this.#tail);
     return {

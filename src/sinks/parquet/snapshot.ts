@@ -76,14 +76,15 @@ async function snapshotOf(folder: string): Promise<Snapshot> {
 }
 
 /**
- * Times at which the folders of the tail last changed; undefined for a removed folder. A comparison of the names would
- * not be enough, because it is possible that the sink has removed a block and written the same block again.
+ * Returns, for each folder of the tail, the time of its last change; undefined for a removed folder. The caller
+ * compares these times before and after the work. A comparison of the names would not be enough, because it is possible
+ * that the sink has removed a block and written the same block again.
  */
 function changeTimes(folder: string, { tail }: Snapshot): readonly (number | undefined)[] {
   return tail.map(({ name }) => statSync(join(folder, TAIL, name), { throwIfNoEntry: false })?.ctimeMs);
 }
 
-/** @returns a function that returns the result of the work, or throws its error */
+/** @returns a function that returns the result of the work, or throws the error of the work */
 async function settled<T>(work: () => T | Promise<T>): Promise<() => T> {
   try {
     const result = await work();

@@ -54,8 +54,9 @@ function selectsOf(folder: string, parts: readonly Part[], table: SinkTable): re
   const structure = columnsOf(table).map(
     ([name, type]) => `${name} ${type === 'time' ? "DateTime64(3, 'UTC')" : ENGINE_TYPES[type]}`,
   );
-  // The condition on `_path` (the path of the file of a row) limits the rows to the snapshot. The engine does not open
-  // the excluded files, so the sink can remove these files during a query.
+  // The column `_path` contains the path of the file from which a row comes. The condition on this column limits the
+  // rows to the snapshot. The engine does not open the excluded files, so the sink can remove these files during a
+  // query.
   const part = "extract(_path, '([^/]+)/[^/]+$')";
   const isShown = `${part} >= '${digits(first.fromHeight)}' AND ${part} < '${digits(last.height + 1)}'`;
   return [
