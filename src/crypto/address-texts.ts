@@ -1,13 +1,14 @@
 /**
  * Converts addresses from bytes to texts, such as `16313739661670634666L`. An address often occurs in many
- * transactions, so the module caches the texts. While a text is in the cache, each call for its address returns the
- * same string object. A `Map` lookup with this string object is faster than a lookup with a new string object of equal
- * content, because V8 computes the hash of each string object only once.
+ * transactions, so the module caches the texts. While the text of an address is in the cache, each call for this
+ * address returns the same string object. A `Map` lookup with this string object is faster than a lookup with a new
+ * string object of equal content, because V8 computes the hash of each string object only once.
  */
 
 /**
  * Number of entries in the cache, a power of two. Each entry takes 56 bytes, including its text. The low bits of an
- * address select its entry. If two addresses select the same entry, the later address replaces the earlier one.
+ * address select the entry of the address. If two addresses select the same entry, the later address replaces the
+ * earlier one.
  */
 const PLACES = 65_536;
 

@@ -37,18 +37,18 @@ export interface Ed25519 {
   readonly backend: Ed25519Backend;
   /**
    * @param privateKey 64 bytes, seed followed by the public key
-   * @throws ProtocolError `KEY_LENGTH_WRONG` unless the private key has 64 bytes
+   * @throws ProtocolError `KEY_LENGTH_WRONG` if the private key does not have 64 bytes
    */
   sign(message: Uint8Array, privateKey: Uint8Array): Buffer;
   /** Returns true if the signature is valid. For malformed input, the method returns false; it never throws. */
   verify(check: Ed25519Check): boolean;
-  /** @throws ProtocolError `KEY_LENGTH_WRONG` unless the seed has 32 bytes */
+  /** @throws ProtocolError `KEY_LENGTH_WRONG` if the seed does not have 32 bytes */
   keyPairOfSeed(seed: Uint8Array): Ed25519KeyPair;
 }
 
 /**
- * Selects the preferred backend. If `sodium` is preferred but not available, the function selects `noble`. The function
- * then checks the selected backend with the edge cases of `ed25519-vectors.ts`.
+ * Selects the preferred backend. If `sodium` is preferred but not available, the function selects `noble`. In both
+ * cases, the function checks the selected backend with the edge cases of `ed25519-vectors.ts`.
  *
  * @param prefer name of the preferred backend; by default `sodium`, the native library
  * @throws ProtocolError `ED25519_BACKEND_WRONG` if the backend gives a wrong answer to an edge case

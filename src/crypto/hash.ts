@@ -21,8 +21,8 @@ const FIRST_BYTES = new DataView(new ArrayBuffer(8));
  * Computes the first eight bytes of the digest of `bytes` as an unsigned little-endian integer. The kind of `bytes`
  * decides what the result is: the id of a transaction, the id of a block, or the number in the address of a public key.
  *
- * @param bytes a transaction with `signature` and `signSignature` (but without the signatures of the members of a
- *   multisignature account), a block header with its signature, or a public key
+ * @param bytes one of three values: a transaction with `signature` and `signSignature` (but without members' signatures
+ *   of a multisignature account), a block header with the block's signature, or a public key
  * @returns canonical decimal text
  */
 export function idOf(bytes: Uint8Array): string {

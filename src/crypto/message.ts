@@ -19,7 +19,7 @@ const PREFIX = 'Lisk Signed Message:\n';
 /**
  * Computes the digest that a signature of a message covers. `PREFIX` is part of the input of the digest, so the
  * signature of a message is never a valid signature of a transaction. The length that precedes the message is the
- * number of its UTF-16 code units (not of its bytes), as in lisk-cryptography.
+ * number of UTF-16 code units of the message (not the number of bytes), as in lisk-cryptography.
  *
  * @returns 32 bytes
  */
