@@ -1,7 +1,7 @@
 /**
- * Lists the ports to which browsers and `fetch` refuse to connect, because other protocols use them ("port blocking" of
- * the Fetch standard). A node can listen on a blocked port, but browsers and the commands of this package cannot
- * connect to such a port.
+ * Lists the blocked ports ("port blocking" of the Fetch standard). Browsers and `fetch` refuse to connect to these
+ * ports, because other protocols use these ports. A node can listen on a blocked port, but browsers and the commands of
+ * this package cannot connect to such a node.
  */
 
 const BLOCKED: ReadonlySet<number> = new Set([

@@ -7,10 +7,10 @@ import { assert } from './errors.ts';
 
 /**
  * Map of at most `entriesMax` entries. The map drops entries that were not used recently. A call of `get` or `set`
- * counts as a use of the entry, but a call of `has` or `entries` does not count as a use. The map divides time into
- * spans. When `entriesMax / 2` entries have been used in a span, the next use of a different entry ends the span. At
- * the end of a span, the map drops each entry that was not used in that span. After its last use, an entry therefore
- * survives the use of at least `entriesMax / 2` other entries. Each use of an entry costs one lookup. A strict
+ * counts as a use of the entry. A call of `has` or `entries` does not count as a use. The map divides time into spans.
+ * When `entriesMax / 2` entries have been used in a span, the next use of a different entry ends the span. At the end
+ * of a span, the map drops each entry that was not used in that span. After its last use, an entry therefore survives
+ * the use of at least `entriesMax / 2` other entries. Each use of an entry costs one lookup. A strict
  * least-recently-used order would cost a removal and an insertion for each use.
  */
 export class LruMap<K, V> {
@@ -115,7 +115,10 @@ export class BoundedQueue<T> {
     return true;
   }
 
-  /** Removes the `count` oldest items (all items, if the queue has fewer) and returns them. */
+  /**
+   * Removes the `count` oldest items, and returns these items. If the queue has fewer items, removes and returns all
+   * items.
+   */
   take(count: number): T[] {
     return this.#items.splice(0, count);
   }

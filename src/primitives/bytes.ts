@@ -16,12 +16,12 @@ export function hexOf(bytes: Bytes): string {
 /**
  * Converts hexadecimal text, in upper or lower case, to bytes.
  *
- * @throws ProtocolError `HEX_INVALID` unless the text consists of hexadecimal digits, two for each byte
+ * @throws ProtocolError `HEX_INVALID` if the text does not consist of pairs of hexadecimal digits
  */
 export function bytesOfHex(hex: string): Buffer {
   const bytes = Buffer.from(hex, 'hex');
-  // Buffer.from stops without an error at the first character that is not a hexadecimal digit. The result is then too
-  // short for the text.
+  // Buffer.from stops without an error at the first character that is not a hexadecimal digit. In this case, the result
+  // has too few bytes for the text.
   if (bytes.length * 2 !== hex.length) throw new ProtocolError('HEX_INVALID', { hex: hex.slice(0, 80) });
   return bytes;
 }
@@ -96,7 +96,7 @@ export function readU64BE(bytes: Buffer, at: number): bigint {
 
 /** True for the canonical decimal text of an unsigned 64-bit integer (no sign, no leading zero). */
 export function isU64Decimal(text: string): boolean {
-  // Decimal texts of equal length sort like their numbers, so the comparison of the texts compares the numbers.
+  // Two decimal texts of equal length sort like the two numbers, so it is enough to compare the texts.
   return /^(?:0|[1-9][0-9]{0,19})$/.test(text) && (text.length < U64_MAX_TEXT.length || text <= U64_MAX_TEXT);
 }
 

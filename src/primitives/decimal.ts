@@ -1,10 +1,10 @@
 /**
- * Parses decimal numbers without rounding (`Decimal`), and adds them up (`DecimalSum`). The node uses decimal numbers
- * mainly for amounts that no signature covers (see `countedAmount` in `protocol/tx/amounts.ts`). The JSON text of such
- * an amount can have a fraction, a sign and an exponent. A `Decimal` stores the sign, the digits and the exponent. The
- * number `1e999999999` therefore takes only a few bytes of memory. A `DecimalSum` of `1e999999999` and 1 takes little
- * memory as well, because it does not store the zeros between the digits of the two numbers. Computing the value of a
- * sum takes about 4 ms per million digits of its terms.
+ * Parses decimal numbers without rounding (`Decimal`), and computes sums of decimal numbers (`DecimalSum`). The node
+ * uses decimal numbers mainly for amounts that no signature covers (see `countedAmount` in `protocol/tx/amounts.ts`).
+ * The JSON text of such an amount can have a fraction, a sign and an exponent. A `Decimal` stores the sign, the digits
+ * and the exponent. The number `1e999999999` therefore takes only a few bytes of memory. A `DecimalSum` of
+ * `1e999999999` and 1 takes little memory, too, because the sum does not store the zeros between the digits of the two
+ * numbers. Computing the value of a sum takes about 4 ms for each million digits in all terms together.
  */
 
 import { assert } from './errors.ts';
@@ -67,7 +67,7 @@ function zerosBehind(digits: string): number {
   return count;
 }
 
-/** Returns the number as an integer; undefined if it has a fraction, or more than 40 digits. */
+/** Returns the number as an integer; undefined if the number has a fraction or more than 40 digits. */
 export function integerOf({ isNegative, digits, exponent }: Decimal): bigint | undefined {
   if (digits === '') return 0n;
   if (exponent < 0 || digits.length + exponent > WHOLE_DIGITS_MAX) return undefined;
@@ -101,8 +101,8 @@ interface Limbs {
 }
 
 /**
- * A sum to which terms are added one by one. The sum adds an integer immediately. The sum stores its decimal terms, and
- * adds them up only when its value is read.
+ * A sum to which terms are added one by one. The sum adds an integer immediately. The sum stores decimal terms, and
+ * adds the decimal terms only when a caller reads the value of the sum.
  */
 export class DecimalSum {
   #terms: { readonly number: Decimal; readonly sign: number }[] = [];
@@ -142,7 +142,7 @@ export class DecimalSum {
     return BigInt(sign) * limbs.reduceRight((sum, limb) => sum * BigInt(LIMB) + BigInt(limb), 0n);
   }
 
-  /** Returns -1 if the sum is below zero, 1 if it is above zero, and 0 if it is zero. */
+  /** Returns -1 for a sum below zero, 1 for a sum above zero, and 0 for a sum of zero. */
   sign(): number {
     if (this.#terms.length > 0) return signOf(this.#carried());
     return this.#whole === 0n ? 0 : this.#whole < 0n ? -1 : 1;

@@ -22,7 +22,7 @@ export class ProtocolError extends Error {
   }
 }
 
-/** Returns the error for a port on which another program listens. */
+/** Returns the error for a port on which a different program already listens. */
 export function portInUse(port: number, host?: string): ProtocolError {
   const text = `port ${port} is in use: stop the program that has it or choose another port`;
   return new ProtocolError('PORT_IN_USE', host === undefined ? { port } : { port, host }, text);

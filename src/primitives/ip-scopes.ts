@@ -15,8 +15,8 @@ import { ipBytes } from './ip.ts';
  * `global`: reachable from anywhere. `private`: reachable only within one private network. `loopback`: reachable on the
  * same machine only. `special`: one of two cases. In the first case, no peer can have the address. In the second case,
  * the address is reachable only for hosts on the same link, or only for hosts of the same provider. For example,
- * `169.254.169.254` is special: only hosts on the same link can reach this address, at which clouds have their metadata
- * service.
+ * `169.254.169.254` is special: only hosts on the same link can reach this address. Cloud providers run their metadata
+ * service at this address.
  */
 export type IpScope = 'global' | 'private' | 'loopback' | 'special';
 
@@ -74,7 +74,7 @@ const PARSED: readonly Block[] = BLOCKS.map(([block, scope]) => {
 
 /**
  * Returns the scope of an IPv4 or IPv6 address; undefined if the text is not an address. An IPv6 address in a block of
- * scope `embedded` has the scope of the IPv4 address that it embeds.
+ * scope `embedded` has the scope of the embedded IPv4 address.
  */
 export function ipScope(text: string): IpScope | undefined {
   const bytes = ipBytes(text);
@@ -85,7 +85,7 @@ function scopeOf(bytes: readonly number[]): IpScope {
   const block = PARSED.find((each) => isWithin(bytes, each));
   if (block === undefined) return 'global';
   if (block.scope !== 'embedded') return block.scope;
-  // A 6to4 address has the IPv4 address after its prefix of two bytes. In the other blocks of scope `embedded`, the
+  // In a 6to4 address, the IPv4 address follows the prefix of two bytes. In the other blocks of scope `embedded`, the
   // IPv4 address is at the end.
   const at = block.bits === 16 ? 2 : bytes.length - IPV4_BYTES;
   return scopeOf(bytes.slice(at, at + IPV4_BYTES));

@@ -32,7 +32,7 @@ export class TokenBucket {
     return true;
   }
 
-  /** Returns the time in milliseconds until the bucket has a token; 0 if it has a token now. */
+  /** Returns the time in milliseconds until the bucket has a token; 0 if the bucket has a token now. */
   waitMs(nowMs: number): number {
     this.#fill(nowMs);
     return this.#tokens >= 1 ? 0 : Math.ceil((1 - this.#tokens) * this.#everyMs);

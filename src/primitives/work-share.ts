@@ -3,7 +3,7 @@
  * means the HTTP requests and event streams of strangers (clients whose addresses are not `127.0.0.1`, not `::1` and
  * not in `http.accessWhitelist`), and the requests of all peers. All work for other parties shares one budget. If HTTP
  * and peers had separate budgets of one half each, no time would be left for blocks. Work waits while the budget is
- * used up. Work that cannot be postponed does not wait, but `spend` subtracts its time from the budget.
+ * used up. Work that cannot be postponed does not wait, but `spend` subtracts the time of this work from the budget.
  */
 
 /**
@@ -65,8 +65,8 @@ export class WorkShare {
   }
 
   /**
-   * Calls `work` when the budget has time left. Callbacks run in the order in which they were added. The callback
-   * itself must measure its time with `begin`, which subtracts the time from the budget.
+   * Calls `work` when the budget has time left. Several waiting callbacks run in the order of the calls of `whenFree`.
+   * The callback itself must call `begin`, which measures the time of the work and subtracts this time from the budget.
    */
   whenFree(work: () => void): void {
     this.#waiting.push(work);
