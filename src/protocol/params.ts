@@ -19,7 +19,10 @@ export const VOTES_PER_ACCOUNT_MAX = 101;
 /** The supply, in beddows, that the genesis block pays out. */
 export const GENESIS_SUPPLY = 10_000_000_000_000_000n;
 
-/** Fees in beddows. If a transaction type exists in both generations, its fee is the same in both. */
+/**
+ * Fees in beddows. If a transaction type exists in both generations, the fee of this type is the same in both
+ * generations.
+ */
 export const FEES = {
   transfer: 10_000_000n,
   secondSignature: 500_000_000n,
@@ -73,8 +76,8 @@ export interface Exceptions {
    */
   readonly blockVersions: ReadonlyMap<number, HeightRange>;
   /**
-   * For each listed round, contains the factors that multiply the rewards and the total fee of the round, and the bonus
-   * (in beddows) that is added to the total fee.
+   * Changes of the rewards and fees of single rounds. For each listed round, the value contains two factors, one for
+   * the rewards and one for the total fee of the round. The value also contains a bonus (in beddows) for the total fee.
    */
   readonly rounds: ReadonlyMap<
     number,

@@ -92,8 +92,8 @@ export function countMissedBlocks(
 }
 
 /**
- * Adds the earnings of each forger to its balance and to its totals of forged fees and rewards. The vote weight of each
- * delegate for whom the forger votes increases by the sum of these earnings.
+ * Adds the earnings of each forger to the forger's balance, and to the forger's totals of forged fees and of forged
+ * rewards. The vote weight of each delegate for whom the forger votes increases by the sum of these earnings.
  */
 export function payEarnings(
   state: StateWriter,

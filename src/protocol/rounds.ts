@@ -1,9 +1,10 @@
 /**
- * Computes the rounds and the order of their forgers. A round has `activeDelegates` blocks. After the genesis block and
- * after each round, the node lists the delegates with the highest vote weights, and stores the list in the state. Later
- * votes do not change this frozen list. The forgers of a round come from one of the frozen lists (`listIndexOf`). The
- * number of the round determines how the node shuffles this list. In generation 2, the exceptions of a network can list
- * rounds for which the node uses no frozen list, but computes a list for each block (`isRecomputed`).
+ * Computes rounds, and the order of the forgers in each round. A round has `activeDelegates` blocks. After the genesis
+ * block and after each round, the node lists the delegates with the highest vote weights, and stores the list in the
+ * state. Later votes do not change this frozen list. The forgers of a round come from one of the frozen lists
+ * (`listIndexOf`). The number of the round determines how the node shuffles this list. In generation 2, the exceptions
+ * of a network can list rounds for which the node uses no frozen list, but computes a list for each block
+ * (`isRecomputed`).
  */
 
 import { sha256 } from '../crypto/hash.ts';
@@ -74,7 +75,7 @@ export function shuffled<T>(list: readonly T[], round: number): readonly T[] {
 }
 
 /**
- * Returns the index of the frozen list that a round uses. The node freezes list 1 after the genesis block, and it
+ * Returns the index of the frozen list that a round uses. The node freezes list 1 after the genesis block. The node
  * freezes each later list n after round n - 1. Round n + `offset` uses list n. The rounds 1 to `offset` use list 1.
  */
 export function listIndexOf(round: number, offset: number): number {

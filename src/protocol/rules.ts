@@ -64,8 +64,9 @@ export interface Rules {
    * signature. The search takes the possible keys from the state. If the transaction registers a multisignature account
    * (a group), the search takes the members' keys from the transaction. The search yields signature checks in several
    * steps, so that other threads can make the checks before the transaction is verified. The search returns no value.
-   * The search only makes the later verification faster: the signature cache then has the results of the checks, and
-   * the verification tries the right member's key first. No verdict on the transaction depends on the search.
+   * The search only makes the later verification faster: after the search, the signature cache has the results of the
+   * checks, and the verification tries the right member's key first. No verdict on the transaction depends on the
+   * search.
    *
    * @param state the state from which the search takes the keys, usually the state at the tip. It is possible that a
    *   later block than the next block will contain the transaction
@@ -96,8 +97,8 @@ export interface Rules {
    *
    * If a sender has several transactions in the batch, the balance that the sender had before the batch limits the
    * total of the amounts and fees of these transactions. Transactions that the chain already has do not count in this
-   * total. A transaction that would exceed the limit fails, and does not count in the total either. A transaction that
-   * is pending, or that fails for another reason, counts in the total.
+   * total. A transaction that would exceed the limit fails, and this transaction does not count in the total. A
+   * transaction that is pending, or that fails for another reason, counts in the total.
    */
   processTransactions(
     state: StateReader,
@@ -172,11 +173,12 @@ export interface Rules {
    * signature, payload and transactions, and whether the block names a previous block. In generation 2, the checks also
    * cover the reward.
    *
-   * @param context present if the block extends the tip. The function then also checks the reward (generation 3) or the
-   *   slot (generation 2). The function makes this additional check together with the other checks, as lisk-sdk does.
-   *   The message for a block with several faults is therefore the same as in lisk-sdk. In generation 2, the function
-   *   accepts a block whose only fault is a wrong slot, and `applyBlock` refuses the block later. If a block with a
-   *   wrong slot also has other faults, the function adds the wrong slot to the message
+   * @param context present if the block extends the tip. If `context` is present, the function makes one more check: it
+   *   checks the reward (generation 3) or the slot (generation 2). The function makes this additional check together
+   *   with the other checks, as lisk-sdk does. The message for a block with several faults is therefore the same as in
+   *   lisk-sdk. In generation 2, the function accepts a block whose only fault is a wrong slot, and `applyBlock`
+   *   refuses the block later. If a block with a wrong slot also has other faults, the function adds the wrong slot to
+   *   the message
    * @throws BlockRejected
    */
   validateBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void;
@@ -201,12 +203,12 @@ export interface Rules {
    * makes the changes at the end of the round. The function does not store the block.
    *
    * @param state the state after the parent of the block. If the function throws an error, the caller must discard this
-   *   state, because it is possible that the function has written changes to it
+   *   state, because it is possible that the function has written changes to this state
    * @throws BlockRejected
    */
   applyBlock(state: StateWriter, block: Block, context: ApplyContext): void;
 
-  /** Applies block 1 without verification, because the network defines its content. */
+  /** Applies block 1 without verification, because the network defines the content of block 1. */
   applyGenesis(state: StateWriter, genesis: Block): void;
 
   /** Returns the relation of a received block to the tip, for example that the block extends the tip. */
@@ -259,8 +261,9 @@ export interface Rules {
   /**
    * Builds and signs the next block.
    *
-   * @param request.previouslyForged the last header of the delegate with the key pair `request.keyPair` in the signing
-   *   journal, or instead the header that `handOver` returned; undefined if there is no such header
+   * @param request.previouslyForged the delegate's last header in the signing journal (`request.keyPair` is the key
+   *   pair of the delegate). If the engine called `handOver`, the value is the header that `handOver` returned.
+   *   Undefined if there is no header
    * @throws ProtocolError `FORGING_CONTRADICTS` if the new header would contradict `previouslyForged`. The function
    *   throws this error before it signs anything
    * @throws ProtocolError `FORGER_LEAVES`, `FORGER_NOT_IN_TURN`, `FORGER_SLOT_TAKEN`, `FORGING_CONTRADICTS` or
@@ -276,9 +279,9 @@ export interface Rules {
   contradiction(earlier: SignedHeader, header: SignedHeader): string | undefined;
 
   /**
-   * Finds the header that the engine passes to `forge` as `previouslyForged` in a special case: it is possible that the
-   * delegate has signed headers which are not in the signing journal. In all other cases, `previouslyForged` is the
-   * delegate's last header in the journal.
+   * Finds the header that the engine passes to `forge` as `previouslyForged` if perhaps the delegate has signed headers
+   * that are not in the signing journal. In all other cases, `previouslyForged` is the delegate's last header in the
+   * journal.
    */
   handOver(state: StateReader, tip: BlockHeader, request: HandOverRequest): HandOver;
 }
@@ -304,9 +307,9 @@ export interface HandOverRequest {
    */
   readonly hasMadeAllBlocks: boolean;
   /**
-   * Chain time in whole seconds. When the wait of the delegate ends, it is still possible that another node has signed
-   * a block for the delegate, and that the chain of this node does not contain this block. Every such block is older
-   * than this time. The value is 0 if there can be no such block.
+   * Chain time in whole seconds. Even when the wait of the delegate ends, perhaps another node has signed a block for
+   * the delegate that the chain of this node does not contain. Every such block is older than this time. The value is 0
+   * if there can be no such block.
    */
   readonly coveredUntilS: number;
   /** Current chain time in whole seconds. */
@@ -346,8 +349,8 @@ export interface TipView {
   readonly header: BlockHeader;
   /**
    * Chain time in whole seconds at which the node received the block from a peer. The time is undefined in four cases:
-   * the node forged the block itself, downloaded the block in a sync, or loaded the block from the store, or the block
-   * became the tip again because the node reverted later blocks. A block without this time counts as received in its
+   * the node forged the block, downloaded the block in a sync, loaded the block from the store, or reverted later
+   * blocks so that this block became the tip again. A block without this time counts as received in the block's own
    * slot.
    */
   readonly receivedAtS?: number;
@@ -378,7 +381,7 @@ export interface ForgeRequest {
   readonly previouslyForged: SignedHeader | undefined;
 }
 
-/** Converts the blocks and transactions of a generation from and to bytes and JSON. */
+/** Converts the blocks and transactions of a generation to bytes and to JSON, and back. */
 export interface Codec {
   /**
    * Reads a transaction from JSON. Makes all checks that need no state, except the checks of `validateTransaction`.

@@ -20,7 +20,7 @@ import type { TransactionLayout } from './tx/transaction-type.ts';
 import type { JsonObject, KeyPair, MemberSignature, Payload, PublicKey, Signature, Transaction } from './types.ts';
 import type { TransactionError } from './verdict.ts';
 
-/** The properties of a network that determine the signatures and the bytes of its transactions. */
+/** The properties of a network that determine the signatures and the bytes of the network's transactions. */
 export type SigningNetwork = Pick<ChainParams, 'generation' | 'networkIdentifier'>;
 
 interface SigningRequest {
@@ -82,9 +82,9 @@ export interface TransactionSigner {
   toBytes(transaction: Transaction): Uint8Array;
   /**
    * Returns the transactions for which `toBytes` returns the given bytes. The returned transactions have no members'
-   * signatures. The list is empty if the function cannot read a transaction from the bytes. For example, it cannot read
-   * transactions of types 5 and 7. The list has two transactions if the last 128 bytes have two possible meanings: 64
-   * bytes of transfer data and one signature, or two signatures.
+   * signatures. The list is empty if the function cannot read a transaction from the bytes. For example, the function
+   * cannot read transactions of types 5 and 7. The list has two transactions if the last 128 bytes have two possible
+   * meanings: 64 bytes of transfer data and one signature, or two signatures.
    */
   fromBytes(bytes: Uint8Array): readonly Transaction[];
 }

@@ -11,7 +11,7 @@ export interface MultisignatureGroup {
   readonly min: number;
   /**
    * Time in hours for the members to sign a transaction, as the registration of the group states it. The node stores
-   * and shows the lifetime, but never applies it.
+   * and shows this lifetime, but no rule depends on the lifetime.
    */
   readonly lifetime: number;
   readonly members: readonly PublicKey[];
@@ -114,7 +114,7 @@ export interface StateWriter extends StateReader {
   setFact(name: string, value: string): void;
 }
 
-/** A new account with no data but its address. */
+/** Returns a new account that has an address and no other data. */
 export function emptyAccount(address: Address): Account {
   return {
     address,
@@ -129,8 +129,8 @@ export function emptyAccount(address: Address): Account {
 
 /**
  * Returns a copy of the account with another balance. If `publicKey` is given, the copy also has this public key. Each
- * transfer makes three such copies, so the function must be fast. It copies the properties one by one. The spread
- * syntax (`...account`) would take twenty times as long, because accounts do not all have the same properties.
+ * transfer makes three such copies, so the function must be fast. The function copies the properties one by one. The
+ * spread syntax (`...account`) would take twenty times as long, because accounts do not all have the same properties.
  */
 export function withBalance(account: Account, balance: bigint, publicKey = account.publicKey): Account {
   const { address, votes, producedBlocks, missedBlocks, forgedFees, forgedRewards } = account;

@@ -29,10 +29,10 @@ export type TransactionVerdict =
 export interface MemberSignatureRefusal {
   readonly errors: readonly TransactionError[];
   /**
-   * `unfit` has three cases: the transaction has nothing to do with a multisignature account (its sender is no such
-   * account, and it registers no such account), the key of the signature belongs to no member, or the transaction
-   * already has the signature. In these cases, the node does not verify the signature. `false`: the signature is
-   * invalid for the key.
+   * `unfit` has three cases. First, the sender of the transaction is not a multisignature account, and the transaction
+   * does not register one. Second, the key of the signature belongs to no member. Third, the transaction already has
+   * the signature. In these cases, the node does not verify the signature. `false`: the signature is invalid for the
+   * key.
    */
   readonly kind: 'unfit' | 'false';
 }
@@ -96,9 +96,10 @@ export type TransactionRejectionCode =
   /**
    * The transaction fails a check that needs no state, such as a check of its format or signature. A peer that sends an
    * invalid transaction loses its whole reputation, unless the operator has named this peer. The code also applies to a
-   * member's signature that the pool refuses without verifying it. There are three such cases: no pending transaction
-   * has the `transactionId` of the signature, the key of the signature belongs to no member, or this member has already
-   * signed the transaction. A peer that sends such a signature loses no reputation.
+   * member's signature that the pool refuses without verifying it. The pool refuses a signature in this way in three
+   * cases: no pending transaction has the `transactionId` of the signature, the key of the signature belongs to no
+   * member, or this member has already signed the transaction. In these cases, the peer that sent the signature loses
+   * no reputation.
    */
   | 'TRANSACTION_INVALID'
   /** The transaction is already in a queue of the pool or in the chain. */
@@ -115,8 +116,8 @@ export type TransactionRejectionCode =
   /** The pool has no room: `Transaction pool is full`. */
   | 'POOL_FULL'
   /**
-   * The node did not verify the transaction or the member's signature, because a verification budget is used up. The
-   * budget belongs to the address of the sending peer or client, or to the group of this address (`BudgetGroup`).
+   * The node did not verify the transaction or the member's signature, because a verification budget is used up. Each
+   * address of a peer or client has a verification budget, and each group of addresses (`BudgetGroup`) has one, too.
    */
   | 'VERIFICATION_LIMIT';
 
@@ -181,9 +182,9 @@ export class BlockRejected extends ProtocolError {
 }
 
 /**
- * Returns whether it is possible that a wrong clock of this node caused the refusal of a block. If the result is true,
- * perhaps honest nodes have accepted the block by their own clocks, and perhaps the peer that sent the block is honest.
- * A block with the code `BLOCK_TIMESTAMP_INVALID` has a slot in the future, or a slot that is not after the slot of its
+ * Returns true if perhaps a wrong clock of this node caused the refusal of a block. If the result is true, perhaps
+ * honest nodes with correct clocks have accepted the block, and perhaps the peer that sent the block is honest. A block
+ * with the code `BLOCK_TIMESTAMP_INVALID` has a slot in the future, or a slot that is not after the slot of the block's
  * parent. Only the first fault, a slot in the future, depends on the clock.
  */
 export function isByClock({ code, data, transactionErrors }: BlockRejected): boolean {

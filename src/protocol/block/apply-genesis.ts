@@ -14,8 +14,8 @@ import type { Block } from '../types.ts';
 
 /**
  * Applies the transactions of a genesis block. The function first applies all transactions except votes, in the order
- * of the block. It then applies all votes, because a vote needs the registration of its delegate. An account that sends
- * tokens in this block can end with a negative balance, because no account has tokens before this block.
+ * of the block. After that, the function applies all votes, because a vote needs a registered delegate. An account that
+ * sends tokens in this block can end with a negative balance, because no account has tokens before this block.
  *
  * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE` if a vote names a public key that the block does not register as a
  *   delegate

@@ -82,8 +82,8 @@ export function verifySlot(block: BlockHeader, parent: BlockHeader, nowS: number
 
 /**
  * @param expected the reward that the block must have, in beddows
- * @throws BlockRejected `BLOCK_REWARD_INVALID` for a different reward, unless the exceptions of the network
- *   (`exceptions.blockRewards`) contain the block
+ * @throws BlockRejected `BLOCK_REWARD_INVALID` for a different reward, if the exceptions of the network
+ *   (`exceptions.blockRewards`) do not contain the block
  */
 export function verifyReward(block: BlockHeader, expected: bigint, params: ChainParams): void {
   if (block.reward === expected || params.exceptions.blockRewards.has(block.id)) return;
@@ -151,10 +151,10 @@ export function applyTransactions(
 const COLUMN_INTEGER_MAX = 2_147_483_647;
 
 /**
- * Refuses a block that lisk-sdk cannot store, for example because a number is too large for its column. The reference
- * (lisk-sdk) verifies the transactions of a block, then stores the block, then applies its transactions.
- * `applyTransactions` calls this function at the point at which lisk-sdk stores the block, so that the node refuses a
- * block with several faults for the same reason as lisk-sdk.
+ * Refuses a block that lisk-sdk cannot store, for example because a number is too large for a column of lisk-sdk's
+ * database. The reference (lisk-sdk) verifies the transactions of a block, then stores the block, then applies its
+ * transactions. `applyTransactions` calls this function at the point at which lisk-sdk stores the block, so that the
+ * node and lisk-sdk refuse a block with several faults for the same reason.
  */
 function refuseUnstorable(block: Block): void {
   const { maxHeightPreviouslyForged, maxHeightPrevoted, totalAmount, totalFee, transactions } = block;

@@ -48,8 +48,7 @@ export function textOfLine(line: Buffer): string {
 }
 
 /**
- * The id that a line states for its block; undefined if the id cannot be read. Error messages name the block by this
- * id.
+ * The block id that a line states; undefined if the id cannot be read. Error messages name the block by this id.
  */
 export function unverifiedId(line: string): string | undefined {
   // The members of the block itself are outside the brackets of the list `transactions`.
@@ -67,8 +66,8 @@ function jsonOf(line: string): unknown {
     // number has a name like `amount` or `fee`.
     return isOurs ? json : (JSON.parse(withAmountsAsText(line)) as unknown);
   } catch {
-    // The message of the parser is not shown, because it quotes the line. If the user names a wrong file, the line can
-    // contain a secret.
+    // The error does not contain the message of the parser, because that message quotes the line. If the user names a
+    // wrong file, the line can contain a secret.
     throw new BlockRejected('BLOCK_MALFORMED', 'it is not JSON');
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Packs blocks into bytes for another thread, and lists of transactions into bytes for the disk. The packed bytes of a
- * block or of a list consist of parts, each with its length in front. Lengths are u32, little-endian.
+ * block or of a list consist of parts. The length of a part comes before the part, as a u32 in little-endian form.
  */
 
 import { addressAt } from '../../crypto/address-texts.ts';
@@ -34,7 +34,8 @@ export function packBlock(block: Block, codec: Codec): Buffer {
 
 /**
  * Unpacks a block. The transactions stay packed until a caller reads the member `transactions`. Thousands of blocks can
- * wait in memory. If their transactions were objects, garbage collection would examine these objects again and again.
+ * wait in memory. If the transactions of all these blocks were objects, garbage collection would examine these objects
+ * again and again.
  *
  * @param packed result of `packBlock` in this process; the bytes are not checked
  */
@@ -71,8 +72,8 @@ function readTransactions(packed: Buffer, facts: Buffer, codec: Codec): Transact
   return transactions;
 }
 
-// Caches the packed bytes of unpacked transactions. The store then writes these bytes without packing the transactions
-// again.
+// Caches the packed bytes of unpacked transactions, so that the store can write these bytes without packing the
+// transactions again.
 const packedForms = new WeakMap<readonly Transaction[], Buffer>();
 
 /** Packs transactions in their order. The length of each transaction comes before the transaction. */

@@ -1,6 +1,6 @@
 /**
  * Reads members of a block from JSON. Both generations use these functions. For a member of a wrong form, the functions
- * throw `BlockRejected`. The code of this error is `BLOCK_MALFORMED`, unless the comment of a function names another
+ * throw `BlockRejected`. The code of this error is `BLOCK_MALFORMED`, if the comment of the function names no other
  * code.
  */
 
@@ -116,7 +116,10 @@ export function readOpenTotal(json: unknown, name: string): bigint {
   throw new BlockRejected('BLOCK_UNSTORABLE', `'.${name}' should be a whole number of 64 bits`, { member: name });
 }
 
-/** Reads hexadecimal text of a given number of bytes, in upper or lower case, and returns it in lower case. */
+/**
+ * Reads hexadecimal text of a given number of bytes. The text can be in upper or lower case; the result is in lower
+ * case.
+ */
 export function readHex(json: unknown, name: string, byteLength: number): string {
   const value = member(json, name);
   return readLowerHex({ [name]: typeof value === 'string' ? value.toLowerCase() : value }, name, byteLength);

@@ -50,8 +50,8 @@ export function headerSignatureCheck(header: BlockHeader, format: BlockFormat): 
 }
 
 /**
- * True for block 1 if it names no previous block. True for a later block if it names a previous block and does not have
- * the id of the genesis block.
+ * For block 1, true if the block names no previous block. For a later block, true if the block names a previous block
+ * and does not have the id of the genesis block.
  */
 export function hasProperPrevious(header: BlockHeader, params: Pick<ChainParams, 'genesisBlockId'>): boolean {
   if (header.previousBlockId === undefined) return header.height === 1;

@@ -29,10 +29,10 @@ const U64_MAX = 0xffff_ffff_ffff_ffffn;
 const TOTAL_AS_NUMBER_LIMIT = 1_000_000_000_000_000n;
 
 /**
- * Reads a block. The function computes the id of the block, and ignores unknown members. If `totalAmount`, `totalFee`,
- * `reward`, `version` or `payloadLength` is missing or null, its value is 0. If `numberOfTransactions` is missing, its
- * value is the length of the list `transactions`. The height comes from the JSON. Because no signature covers the
- * height, `applyBlock` checks the height later.
+ * Reads a block. The function computes the id of the block, and ignores unknown members. Each of the members
+ * `totalAmount`, `totalFee`, `reward`, `version` and `payloadLength` counts as 0 if it is missing or null. If
+ * `numberOfTransactions` is missing, the length of the list `transactions` is used instead. The height comes from the
+ * JSON. Because no signature covers the height, `applyBlock` checks the height later.
  *
  * @throws BlockRejected `BLOCK_VERSION_INVALID` if the network has no blocks of this version
  * @throws BlockRejected `BLOCK_UNSTORABLE` if a total of more than 64 bits agrees with the transactions (`totalOr`)
@@ -143,9 +143,9 @@ function readNumberOfTransactions(json: unknown, length: number): number {
  * equal, the result is the exact sum. In all other cases, the function returns the result of `readTotal`, or throws the
  * error of `readTotal`.
  *
- * Release 2.3.8 of lisk-sdk writes and accepts a header whose total amount or total fee needs more than 64 bits. The
- * release passes the block on, and then fails to store it. The sender of such a block can therefore be honest, and gets
- * no penalty points.
+ * Release 2.3.8 of lisk-sdk writes and accepts a header whose total amount or total fee needs more than 64 bits. This
+ * release passes the block on, and then fails to store the block. The sender of such a block can therefore be honest,
+ * and gets no penalty points.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, or `BLOCK_UNSTORABLE` for a sum of more than 64 bits
  */

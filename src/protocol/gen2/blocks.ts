@@ -54,10 +54,10 @@ export function createBlockRules(
   }
 
   /**
-   * The reference (lisk-sdk) collects all faults of a block, and reports them in the reverse order of their discovery,
-   * beginning with the slot. If the slot is the only fault, `screenBlock` accepts the block, and `applyBlock` refuses
-   * it later. The sender gets no penalty points for a wrong slot, because it is possible that the clock of this node is
-   * wrong.
+   * The reference (lisk-sdk) collects all faults of a block. It reports the faults in the reverse order of their
+   * discovery, so a wrong slot comes first. If the slot is the only fault, `screenBlock` accepts the block, and
+   * `applyBlock` refuses the block later. The sender gets no penalty points for a wrong slot, because it is possible
+   * that the clock of this node is wrong.
    */
   function screenBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void {
     const faults = [...faultsOf(block, verify)].reverse();

@@ -84,7 +84,7 @@ export function dappErrors(dapp: DappDescription, id: string): TransactionError[
 
 /**
  * Copies the known members of an application description. The copy does not contain optional members with empty texts,
- * because they add nothing to the signed bytes.
+ * because empty texts add nothing to the signed bytes.
  */
 function dappOf({ name, type, category, ...optional }: DappDescription): DappDescription {
   const { description, tags, link, icon } = optional;

@@ -15,16 +15,16 @@ import type { BlockHeader, PublicKey } from '../types.ts';
 
 /**
  * Number of delegate lists that stay in the state. At the last block of a round, the node stores the list of the next
- * round. The state then has the list of the round that ends with this block, and the list of the next round. No code
- * needs older lists.
+ * round. After this block, the state has the list of the round that ends with this block, and the list of the next
+ * round. No code needs older lists.
  */
 const LISTS_KEPT = 2;
 
 /**
  * Increases the number of forged blocks of the block's generator by 1. If the block is the last block of its round, the
  * function also counts missed blocks, pays earnings, updates the vote weights and stores the list of the next round.
- * For the genesis block, the function pays no earnings and counts no missed blocks. But it updates the vote weights and
- * stores the list of round 1. The votes of the genesis block therefore take effect immediately.
+ * For the genesis block, the function pays no earnings and counts no missed blocks. However, the function updates the
+ * vote weights and stores the list of round 1. The votes of the genesis block therefore take effect immediately.
  */
 export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainParams): void {
   countProducedBlock(state, addressOf(block.generatorPublicKey));
@@ -69,18 +69,19 @@ function listOf(state: StateReader, round: number, params: ChainParams): readonl
 }
 
 /**
- * Whether the delegate list of a round is computed again for each block. In some rounds of live networks, a delegate
- * entered the list as soon as it registered. The exceptions of the network contain the numbers of these rounds.
+ * True if the node computes the delegate list of a round again for each block of the round. In some rounds of live
+ * networks, a delegate entered the list immediately after the delegate's registration. The exceptions of the network
+ * contain the numbers of these rounds.
  */
 export function isRecomputed(round: number, params: ChainParams): boolean {
   return params.exceptions.ignoreDelegateListCacheForRounds.has(round);
 }
 
 /**
- * Adds the pending weight of each delegate (`pendingVoteWeight`) to its vote weight. The reference (lisk-sdk) converts
- * each pending weight to a double. The conversion rounds weights above 2^53 beddows. The reference then writes the
- * shortest decimal text of the double to its database. Above 2^54 beddows, the integer in the decimal text can differ
- * from the double. For example, the text of 2^54 + 8 is 18014398509481990.
+ * Adds the pending weight of each delegate (`pendingVoteWeight`) to the vote weight of the same delegate. The reference
+ * (lisk-sdk) converts each pending weight to a double. The conversion rounds weights above 2^53 beddows. The reference
+ * then writes the shortest decimal text of the double to its database. Above 2^54 beddows, the integer in the decimal
+ * text can differ from the double. For example, the text of 2^54 + 8 is 18014398509481990.
  */
 function addPendingWeights(state: StateWriter): void {
   for (const delegate of [...state.delegates()]) {

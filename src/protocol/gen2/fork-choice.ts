@@ -11,9 +11,9 @@
  * reverts blocks of its own chain only after the blocks from the peer have proved that the peer's chain is better.
  *
  * If two chains of equal length differ in more than their tips, each lisk-sdk node stays on its own chain. The
- * consensus of a node is the share of its peers that have the same tip as the node. If each of the two chains has half
- * of the nodes, the consensus could stay too low for forging. This node compares the tips of two chains of equal length
- * as if the tips had the same parent.
+ * consensus of a node is the share of the node's peers that have the same tip as the node. If each of the two chains
+ * has half of the nodes, the consensus could stay too low for forging. This node compares the tips of two chains of
+ * equal length as if the tips had the same parent.
  */
 
 import type { AnnouncedTip, TipView } from '../rules.ts';
@@ -32,12 +32,15 @@ export function forkStatus({ header: tip }: TipView, { header: received }: TipVi
   return received.generatorPublicKey === tip.generatorPublicKey ? 'doubleForging' : 'discard';
 }
 
-/** Whether an announced tip is higher than another announced tip. */
+/** True if the tip `announced` is higher than the tip `than`. Peers have announced both tips. */
 export function isLonger(announced: AnnouncedTip, than: AnnouncedTip): boolean {
   return announced.height > than.height;
 }
 
-/** Whether fork choice prefers a block to another block of its height. Ids are compared as text, not as numbers. */
+/**
+ * True if fork choice prefers `block` to `rival`, which is a different block at the same height. Ids are compared as
+ * text, not as numbers.
+ */
 function isPreferred(block: BlockHeader, rival: BlockHeader): boolean {
   return block.timestamp === rival.timestamp ? block.id < rival.id : block.timestamp < rival.timestamp;
 }

@@ -222,9 +222,9 @@ const outTransfer = layoutOf({
   kind: 'outTransfer',
   fee: () => FEES.outTransfer,
   encode: ({ dappId, transactionId }) => Buffer.from(dappId + transactionId, 'latin1'),
-  // The detail of a transaction is the data that its bytes do not contain (`TransactionLayout.detail`). Here the detail
-  // contains the length of the application's id. If the recipient's text cannot be computed from the bytes, the detail
-  // also contains this text.
+  // The detail of a transaction is the data that the bytes of the transaction do not contain
+  // (`TransactionLayout.detail`). Here the detail contains the length of the application's id. If the recipient's text
+  // cannot be computed from the bytes, the detail also contains this text.
   detail: ({ dappId, recipientId }) =>
     Buffer.concat([Buffer.from([dappId.length]), recipientDetail({ recipientId }) ?? Buffer.alloc(0)]),
   decode: (asset, head, detail) => {
@@ -240,7 +240,7 @@ const outTransfer = layoutOf({
   },
 });
 
-/** All layouts by their type number. */
+/** All layouts, by type number. */
 export const LEGACY_LAYOUTS: ReadonlyMap<number, TransactionLayout> = new Map(
   [transfer, secondSignature, delegate, vote, multisignature, dapp, inTransfer, outTransfer].map((each) => [
     each.type,

@@ -66,7 +66,7 @@ const STATIC_FEES = [
  * Reads a transaction. The function makes all checks that need neither the state nor a block, except the checks of the
  * signature, the id and the fee. The node makes these three checks together later (`validateTransaction`), as lisk-sdk
  * does. The id and the fee of the returned transaction come from the document. The function accepts a malformed
- * transaction if the network has an exception for it.
+ * transaction if the network has an exception for this transaction.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN`, or `TRANSACTION_INVALID` with the list of all errors. This
  *   list is empty if lisk-sdk throws a single `Error` for the fault instead of a list of errors
@@ -178,9 +178,9 @@ interface CheckedDocument extends Document {
 interface Reading {
   readonly errors: readonly TransactionError[];
   /**
-   * The transaction. The transaction is present even if its payload or its list of signatures has errors, because it is
-   * possible that the network has an exception for the transaction. The transaction is undefined if the payload cannot
-   * be read, if `signatures` is not a list, or if a member other than the payload and `signatures` has an error.
+   * The transaction. The member is present even if the payload or the list of signatures has errors, because perhaps
+   * the network has an exception for the transaction. The member is undefined in three cases: the payload cannot be
+   * read, `signatures` is not a list, or a part other than the payload and `signatures` has an error.
    */
   readonly transaction: Transaction | undefined;
 }
@@ -209,8 +209,8 @@ function readTransaction(json: unknown, types: Types): Reading {
   if (isShapeless || reading.payload === undefined) return { errors, transaction: undefined };
   const transaction = transactionOf(document as CheckedDocument, reading.payload);
   if (isU64Decimal(id)) return { errors, transaction };
-  // The schema has accepted the id although it has leading zeros. The id of a transaction never has leading zeros, so
-  // the id is wrong.
+  // The schema has accepted the id although the id has leading zeros. The id of a transaction never has leading zeros,
+  // so the id is wrong.
   const expected = computedId(transaction);
   return {
     errors: [...errors, transactionError(id, 'Invalid transaction id', '.id', id, expected)],
@@ -219,10 +219,10 @@ function readTransaction(json: unknown, types: Types): Reading {
 }
 
 /**
- * True if a document has the form in which nodes write a transaction without member signatures. (Only transactions of
- * multisignature accounts have member signatures.) The caller has checked that the document has an id. A document in
- * this form satisfies the base schema, so the caller skips the check of the schema. A document in another form can also
- * be valid, so the caller checks such a document with the schema.
+ * True if a document has the form in which nodes write a transaction without member signatures (signatures by members
+ * of a multisignature group). The caller has checked that the document has an id. A document in this form satisfies the
+ * base schema, so the caller skips the check of the schema. A document in another form can also be valid, so the caller
+ * checks such a document with the schema.
  */
 export function isPlainDocument(document: Document): boolean {
   const { amount, fee, senderId, recipientId, recipientPublicKey } = document;
@@ -317,9 +317,9 @@ function writtenIn({ senderPublicKey, asset }: CheckedDocument, payload: Payload
 }
 
 /**
- * For a number, returns its decimal text. For a string of decimal digits, removes the leading zeros. If at most 21
- * digits remain, returns these digits. If more digits remain, returns the number with an exponent (`digitsText`).
- * Returns undefined for a value that is neither a number nor such a string.
+ * For a number, returns the decimal text of the number. For a string of decimal digits, removes the leading zeros. If
+ * at most 21 digits remain, returns these digits. If more digits remain, returns the number with an exponent
+ * (`digitsText`). Returns undefined for a value that is neither a number nor such a string.
  *
  * @throws TransactionRejected for a number whose text has more than 15 significant digits and no exponent; lisk-sdk's
  *   number library refuses such a number

@@ -42,8 +42,8 @@ export interface PayloadMembers {
 }
 
 /**
- * A transaction type of generation 2: its byte layout, and the functions that read its payload from JSON and write its
- * asset to JSON.
+ * A transaction type of generation 2. The type has a byte layout, a function that reads a payload from JSON, and a
+ * function that writes an asset to JSON.
  */
 export interface Gen2Type extends TransactionLayout {
   readPayload(members: PayloadMembers, id: string): AssetReading;

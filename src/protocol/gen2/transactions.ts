@@ -27,9 +27,9 @@ export function createTransactionRules(params: ChainParams, codec: Gen2Codec): s
 
 /**
  * The reason why this node drops a transaction from its pool and never puts it into a block; undefined if there is no
- * such reason. The function returns a reason only for a vote whose recipient is not its sender. lisk-sdk can apply such
- * a vote only in a block for which it also loads the recipient's account (`voteWeightFault`). The vote could therefore
- * wait in the pool for hours, and displace other transactions.
+ * such reason. The function returns a reason only for a vote whose recipient and sender are different accounts. Such a
+ * vote can be applied by lisk-sdk only in a block for which lisk-sdk also loads the recipient's account
+ * (`voteWeightFault`). The vote could therefore wait in the pool for hours, and displace other transactions.
  */
 export function forgingFault({ id, payload, senderId }: Transaction): TransactionError | undefined {
   if (payload.kind !== 'vote' || payload.recipientId === senderId) return undefined;
@@ -39,7 +39,7 @@ export function forgingFault({ id, payload, senderId }: Transaction): Transactio
 
 /**
  * The error of a vote whose recipient lisk-sdk cannot find. The reference (lisk-sdk) looks for the recipient only among
- * the accounts that it has loaded for the transactions of the block. If the recipient is not among these accounts,
+ * the accounts that were loaded for the transactions of the block. If the recipient is not among these accounts,
  * lisk-sdk cannot apply the block, although the vote does not change the recipient.
  */
 function voteWeightFault(

@@ -29,12 +29,12 @@ const FINALIZED_AT = 13;
 /**
  * True if this machine is little-endian, as the stored integers are. With 101 delegates, a BFT state has about a
  * thousand 4-byte integers. The encoder copies these integers as bytes, because copying is faster than converting each
- * integer. On a big-endian machine, the encoder then reverses the bytes of each copied integer.
+ * integer. On a big-endian machine, the encoder reverses the bytes of each integer after the copy.
  */
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
 // Caches the decoded BFT state. The chain state returns the same bytes object until the BFT state changes. Because of
-// the cache, the node need not decode bytes that it has just encoded.
+// the cache, the node does not decode bytes that the node itself has just encoded.
 const decoded = new WeakMap<Uint8Array, BftState>();
 
 /**

@@ -1,8 +1,8 @@
 /**
  * Implements the finality protocol of generation 3 (LIP-0014). Each voting header is a prevote for its own block and
- * for a limited number of blocks before this block. A header whose `maxHeightPreviouslyForged` is its own height or
- * above does not vote. A block with enough prevotes can receive precommits. A block with enough precommits is final. A
- * BFT state is an immutable value. Adding a header creates a new BFT state.
+ * for a limited number of blocks before this block. A header does not vote if its `maxHeightPreviouslyForged` is equal
+ * to or above the height of the same header. A block with enough prevotes can receive precommits. A block with enough
+ * precommits is final. A BFT state is an immutable value. Adding a header creates a new BFT state.
  *
  * The protocol needs two heights of a delegate: its last prevote and its last precommit. The newest voting header of
  * the delegate in the BFT state gives both heights. The last prevote is the height of this header. The last precommit
@@ -126,7 +126,7 @@ export function contradictionOf(one: SignedHeights, other: SignedHeights): strin
 }
 
 /**
- * Whether a block gets the full reward. The argument `bftState` is the BFT state directly before the block. In the
+ * True if a block gets the full reward. The argument `bftState` is the BFT state directly before the block. In the
  * following rules, the named height is the height that the header names as `maxHeightPreviouslyForged`. The first rule
  * that applies decides about the reward:
  *
@@ -165,8 +165,8 @@ export function addHeader(bftState: BftState, header: BftHeader, minHeightActive
   lists.minHeightActive[last] = minHeightActive;
   const { maxPrevoted, finalized } = bftState;
   const next = { firstHeight, generators, ...lists, maxPrevoted, finalized };
-  // If `maxHeightPreviouslyForged` is the height of the header or above, the delegate has already forged at this
-  // height or above on another chain. The header therefore does not vote.
+  // If `maxHeightPreviouslyForged` is equal to or above the height of the header, the delegate has already forged at
+  // the height of the header, or at a greater height, on another chain. The header therefore does not vote.
   if (header.maxHeightPreviouslyForged >= header.height) return next;
 
   const own = newestVoteOf(next, header.generatorPublicKey);

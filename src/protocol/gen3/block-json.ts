@@ -17,10 +17,10 @@ import { BlockRejected } from '../verdict.ts';
 import { headerId } from '../block/header.ts';
 
 /**
- * Reads a block. The function computes the id of the block, and ignores the member `id` and unknown members. If
- * `totalAmount`, `totalFee`, `reward`, `version` or `payloadLength` is missing or null, it counts as 0. In the result,
- * `numberOfTransactions` is the length of the list `transactions`. The function ignores the member
- * `numberOfTransactions` of the JSON. If the generator signed a header with another `numberOfTransactions`, the
+ * Reads a block. The function computes the id of the block, and ignores the member `id` and unknown members. Each of
+ * the members `totalAmount`, `totalFee`, `reward`, `version` and `payloadLength` counts as 0 if it is missing or null.
+ * In the result, `numberOfTransactions` is the length of the list `transactions`. The function ignores the member
+ * `numberOfTransactions` of the JSON. If the generator signed a header with a different `numberOfTransactions`, the
  * signature of the result is invalid.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`

@@ -22,8 +22,8 @@ export interface Gen3Codec extends Codec {
 export function createGen3Codec(params: ChainParams): Gen3Codec {
   const older = legacyTypesOf(params);
   const types = new Map([...GEN3_TYPES, ...older.map((type) => [type.type, type] as const)]);
-  // If a network has older transaction types or blocks of older versions, its genesis block can contain transaction
-  // types that no later block has.
+  // If a network has older transaction types or blocks of older versions, the genesis block of this network can contain
+  // transaction types that no later block has.
   const hasOlderHistory = older.length > 0 || params.exceptions.blockVersions.size > 0;
   const stored = hasOlderHistory ? new Map([...LEGACY_TYPES, ...GEN3_TYPES]) : GEN3_TYPES;
   const readTransaction: Codec['transactionFromJson'] = (json) => transactionFromJson(json, types, params.exceptions);

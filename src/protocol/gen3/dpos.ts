@@ -1,8 +1,8 @@
 /**
- * Updates the delegates of generation 3 for a block. Each block increases the count of forged blocks of its generator
- * by 1. The last block of a round also ends the round: the code counts the missed blocks, pays the earnings of the
- * round, and freezes the next delegate list. To freeze a list means to store it in the state, so that later votes do
- * not change the list.
+ * Updates the delegates of generation 3 for a block. For each block, the code adds 1 to the generator's count of forged
+ * blocks. The last block of a round also ends the round: the code counts the missed blocks, pays the earnings of the
+ * round, and freezes the next delegate list. To freeze a list means to store the list in the state, so that later votes
+ * do not change the list.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -20,8 +20,8 @@ const LISTS_KEPT_MIN = 8;
 
 /**
  * Adds 1 to the generator's count of forged blocks. For the genesis block, the function freezes list 1. For the last
- * block of a round, the function counts the missed blocks, pays the earnings, and then freezes the next list. The
- * earnings can change vote weights, so they can change this list.
+ * block of a round, the function counts the missed blocks, pays the earnings, and then freezes the next list. This
+ * order matters, because the earnings can change vote weights, and therefore the next list.
  *
  * @param offset number of rounds between freezing a list and using it
  * @throws BlockRejected `BLOCK_UNSTORABLE` if a vote weight is too large for the database of lisk-sdk

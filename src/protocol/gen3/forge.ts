@@ -48,11 +48,12 @@ function highestForged(previous: SignedHeader | undefined): number {
 }
 
 /**
- * Returns the reason why the delegate must not sign on the branch of the new header: fork choice does not prefer this
- * branch to the branch of the last signed header. Returns undefined if fork choice prefers the new branch. If the last
- * header and the new header name the same `maxHeightPreviouslyForged`, LIP-0014 does not define which of the two
- * headers is the later one, and accepts both. However, the delegate can have signed a still earlier header that
- * contradicts the new header, and perhaps the caller no longer knows this earlier header.
+ * Compares the branch of the new header with the branch of the last signed header. If fork choice does not prefer the
+ * new branch, the function returns the reason why the delegate must not sign on the new branch. If fork choice prefers
+ * the new branch, the result is undefined. If the last header and the new header name the same
+ * `maxHeightPreviouslyForged`, LIP-0014 does not define which of the two headers is the later one, and accepts both
+ * headers. However, the delegate can have signed a still earlier header that contradicts the new header, and perhaps
+ * the caller no longer knows this earlier header.
  */
 function branchFault(previous: SignedHeader, { height, maxHeightPrevoted }: BftHeader): string | undefined {
   const isBetter =

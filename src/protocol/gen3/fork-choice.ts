@@ -25,7 +25,7 @@ function extendsTip(tip: BlockHeader, received: BlockHeader): boolean {
   return tip.height + 1 === received.height && tip.id === received.previousBlockId;
 }
 
-/** Whether a block has the same height, parent and `maxHeightPrevoted` as the tip. */
+/** True if a block has the same height, parent and `maxHeightPrevoted` as the tip. */
 function isDuplicate(tip: BlockHeader, received: BlockHeader): boolean {
   return (
     tip.height === received.height &&
@@ -39,7 +39,7 @@ function isDoubleForging(tip: BlockHeader, received: BlockHeader): boolean {
 }
 
 /**
- * Whether a rival block (`isDuplicate`) replaces the tip. All three conditions must hold:
+ * True if a rival block (`isDuplicate`) replaces the tip. All three conditions must hold:
  *
  * - The slot of the rival is later than the slot of the tip.
  * - The node received the rival in the rival's slot.
@@ -55,7 +55,7 @@ function isTieBreak(tip: TipView, received: TipView, params: Timing): boolean {
 }
 
 /**
- * Whether the chain that ends with `received` is better than the chain that ends with `tip`. Each argument can be a tip
+ * True if the chain that ends with `received` is better than the chain that ends with `tip`. Each argument can be a tip
  * that a peer has announced without sending the block.
  */
 export function isBetterChain(tip: AnnouncedTip, received: AnnouncedTip): boolean {
@@ -66,8 +66,8 @@ export function isBetterChain(tip: AnnouncedTip, received: AnnouncedTip): boolea
 }
 
 /**
- * Whether a block was received in its own slot. A block without `receivedAtS`, such as a block that this node forged,
- * counts as received in its slot.
+ * True if this node received a block during the slot of the block. A block without `receivedAtS`, such as a block that
+ * this node forged, counts as received in its slot.
  */
 function wasReceivedInSlot(view: TipView, params: Timing): boolean {
   return view.receivedAtS === undefined || slotAt(view.receivedAtS, params) === slotAt(view.header.timestamp, params);

@@ -1,14 +1,15 @@
 /**
  * Decides when a delegate is allowed to sign again although this node does not know all earlier headers of the delegate
  * (LIP-0014). In this file, an unknown header is an earlier header of the delegate that this node does not know. The
- * node waits until a block that is newer than all unknown headers is final. Each unknown header is then either on the
- * chain of this node or on an abandoned branch. The height of an unknown header on an abandoned branch has a maximum:
- * the height of the final block, plus the number of slots that the chain of this node missed before the final block. A
- * new header that names this maximum height as `maxHeightPreviouslyForged` contradicts none of the unknown headers. On
- * a chain whose only final block is the genesis block, the wait is limited (`boundOfYoungChain`). If no unknown header
- * can be on a branch above the final block (`isWaitNeedless`), the node does not wait. In this case, all unknown
- * headers are on branches that left the chain below the final block. The height of these headers has a maximum, too,
- * because such a branch can have grown by only one block in each slot up to the time `sinceS` (see `HandOverRequest`).
+ * node waits until a block that is newer than all unknown headers is final. After this wait, each unknown header is
+ * either on the chain of this node or on an abandoned branch. The height of an unknown header on an abandoned branch
+ * has a maximum: the height of the final block, plus the number of slots that the chain of this node missed before the
+ * final block. A new header that names this maximum height as `maxHeightPreviouslyForged` contradicts none of the
+ * unknown headers. On a chain whose only final block is the genesis block, the wait is limited (`boundOfYoungChain`).
+ * If no unknown header can be on a branch above the final block (`isWaitNeedless`), the node does not wait. In this
+ * case, all unknown headers are on branches that left the chain below the final block. The height of these headers has
+ * a maximum, too, because such a branch can have grown by only one block in each slot up to the time `sinceS` (see
+ * `HandOverRequest`).
  */
 
 import { durationText } from '../../primitives/duration.ts';
@@ -51,8 +52,8 @@ export function handOver(
   const finalizedS = finalized?.timestamp ?? 0;
   const isYoung = finalizedHeight < FIRST_FORGED_HEIGHT;
   // The distance in seconds between the tip and the last final block. On a young chain (only its genesis block is
-  // final), the node cannot measure this distance, because the genesis block has the time of the epoch. The node then
-  // uses the distance that is usual on an older chain.
+  // final), the node cannot measure this distance, because the genesis block has the time of the epoch. In this case,
+  // the node uses the distance that is usual on an older chain.
   const distanceS = isYoung ? finalityBlocks(limits) * params.blockTimeS : tip.timestamp - finalizedS;
   const dueS = sinceS + distanceS;
   const isFinal = finalized !== undefined && !isYoung && finalizedS > sinceS;
@@ -156,15 +157,15 @@ function boundOfYoungChain(
   if (tip.timestamp < dueS) return undefined;
   // The result is the height at the time `dueS` of a branch that has a block in each slot from the first forged block
   // on. The unknown headers were signed before `sinceS`. The additional time from `sinceS` to `dueS` is necessary
-  // because the clock of the other node can have been ahead. The result does not depend on the height of the tip. If
-  // the result depended on the tip, delegates that sign later would name ever greater heights. Then no block below
-  // these heights would become final.
+  // because perhaps the clock of the other node was ahead. The result does not depend on the height of the tip. If the
+  // result depended on the tip, delegates that sign later would name ever greater heights. Then no block below these
+  // heights would become final.
   return FIRST_FORGED_HEIGHT + Math.max(0, Math.ceil((dueS - first.timestamp) / params.blockTimeS));
 }
 
 /**
  * Number of slots after the slot of `block` in which it is possible that another node signed before `sinceS`. The last
- * of these slots is the slot after the slot of `sinceS`, because the clock of the other node can have been ahead.
+ * of these slots is the slot after the slot of `sinceS`, because perhaps the clock of the other node was ahead.
  */
 function slotsUntil(sinceS: number, block: BlockHeader, params: Pick<ChainParams, 'blockTimeS'>): number {
   return Math.max(0, slotAt(sinceS, params) + 1 - slotAt(block.timestamp, params));
@@ -214,8 +215,8 @@ function ownHeaders(
 }
 
 /**
- * Creates a header that stands for all earlier headers of the delegate. Its height is 0. Its
- * `maxHeightPreviouslyForged` is the highest height that any known or unknown header can have, or can state as its own
+ * Creates a header that stands for all earlier headers of the delegate. The created header has the height 0. Its
+ * `maxHeightPreviouslyForged` is the highest height that can occur in any known or unknown header, as `height` or as
  * `maxHeightPreviouslyForged`.
  */
 function naming(height: number, timestamp: number): SignedHeader {

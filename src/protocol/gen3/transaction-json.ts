@@ -31,9 +31,10 @@ const ID_CHARACTERS_MAX = 256;
 
 /**
  * Reads a transaction. The function makes all checks that need no state, except the checks of
- * `Rules.validateTransaction`. The function computes id, fee and sender's address, and ignores their values in the
+ * `Rules.validateTransaction`. The function computes id, fee and sender's address, and ignores the values in the
  * document. However, an id of a wrong form is an error. The function accepts a malformed transaction if the network has
- * an exception for it. Only such a transaction keeps the id of the document, because the exceptions refer to this id.
+ * an exception for this transaction. Only a malformed transaction of this kind keeps the id of the document, because
+ * the exceptions refer to this id.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with all errors
  */
@@ -134,10 +135,10 @@ function senderIdOf(senderPublicKey: unknown): Address {
 interface Reading {
   readonly errors: readonly TransactionError[];
   /**
-   * The transaction. Its id is the id in the document, or an empty text if the document has no valid id. The
-   * transaction is present even if its payload or its list of signatures has errors, because it is possible that the
-   * network has an exception for the transaction. The member is undefined if the function cannot read the payload, if
-   * `signatures` is not a list, or if the base schema reports an error at a path other than `EXCEPTABLE_PATH`.
+   * The transaction. Its id is the id in the document, or an empty text if the document has no valid id. The member is
+   * present even if the payload or the list of signatures has errors, because perhaps the network has an exception for
+   * the transaction. The member is undefined in three cases: the function cannot read the payload, `signatures` is not
+   * a list, or the base schema reports an error at a path other than `EXCEPTABLE_PATH`.
    */
   readonly transaction: Transaction | undefined;
 }

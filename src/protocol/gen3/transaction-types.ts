@@ -19,7 +19,9 @@ import { createVoteReader } from '../tx/vote.ts';
 import { writtenAsset } from '../tx/unsigned-json.ts';
 import type { JsonObject, Payload, PayloadKind } from '../types.ts';
 
-/** Whether a text contains the NUL character, or one of the two spellings that lisk-sdk also refuses as NUL. */
+/**
+ * True if a text contains the NUL character, or one of the two spellings that lisk-sdk refuses like the NUL character.
+ */
 const containsNul = (text: string): boolean =>
   text.includes('\0') || text.includes('\\u0000') || text.includes('\\x00');
 

@@ -35,14 +35,15 @@ export function totalAmountOf(transactions: readonly Transaction[]): bigint | un
 
 /**
  * Returns the counted amount of a transaction. The counted amount is added to the total of the block and to the
- * spending of the sender. It is subtracted from the vote weights of the delegates for whom the sender votes. If an
- * account receives the amount of the transaction, the counted amount is also added to the vote weights of the delegates
- * for whom this account votes. The payload of a registration has no member `amount`. The counted amount of a
- * registration is therefore the value of the unknown member `amount` in its asset. No signature covers this member. If
- * the asset does not have this member, the counted amount is 0. The value can have any form that lisk-sdk's number
- * library reads.
+ * spending of the sender. The counted amount is subtracted from the vote weights of the delegates for whom the sender
+ * votes. If an account receives the amount of the transaction, the counted amount is also added to the vote weights of
+ * the delegates for whom this account votes. The payload of a registration has no member `amount`. The counted amount
+ * of a registration is therefore the value of the unknown member `amount` in its asset. No signature covers this
+ * member. If the asset does not have this member, the counted amount is 0. The value can have any form that lisk-sdk's
+ * number library reads.
  *
- * @returns undefined if `decimalIn` cannot read the member; a block that contains the transaction is then invalid
+ * @returns undefined if `decimalIn` cannot read the member; in this case, a block that contains the transaction is
+ *   invalid
  */
 export function countedAmount(transaction: Transaction): bigint | Decimal | undefined {
   const { payload, written } = transaction;

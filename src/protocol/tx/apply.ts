@@ -17,9 +17,10 @@ import { applyVote } from './vote.ts';
 const OK: TransactionVerdict = { status: 'ok' };
 
 /**
- * Applies a transaction, and returns its verdict. Errors are collected in the order in which lisk-sdk finds them. The
- * state changes even if there are errors, because an exception of the network can turn a failure into a success. The
- * caller should therefore pass an overlay, and drop the overlay if the verdict is not `ok`.
+ * Applies a transaction, and returns its verdict. The function collects errors in the order in which lisk-sdk finds the
+ * errors. The function changes the state even if the transaction has errors, because an exception of the network can
+ * turn a failure into a success. The caller should therefore pass an overlay, and drop the overlay if the verdict is
+ * not `ok`.
  *
  * `applyTransaction` does not change vote weights. The separate function `applyVoteWeight` changes vote weights. If a
  * transaction of a block sets the public key of an account, the key keeps its letter case until the end of the block,

@@ -26,7 +26,7 @@ export function numberIn(value: unknown, name: string): number {
  * before the check, so that a list with a million entries costs little time. Outside genesis blocks, the longest list
  * that a rule allows has 33 entries. A truncated list is therefore still too long, and the check refuses the list. A
  * vote transaction in a genesis block can have a list of any length. On all known networks, the lists in these vote
- * transactions have at most 101 entries, so they are not truncated.
+ * transactions have at most 101 entries, so the code truncates none of these lists.
  */
 const LIST_ITEMS_MAX = 200;
 

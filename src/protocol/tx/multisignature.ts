@@ -80,8 +80,9 @@ export function applyMultisignature(
     const message = 'Register multisignature only allowed once per account.';
     errors.push(transactionError(transaction.id, message, '.signatures'));
   }
-  // As in lisk-sdk, this comparison of keys is case-sensitive. The network therefore accepts a registration in which
-  // the sender names its own key, if the case of at least one letter of this key differs from the key of the account.
+  // As in lisk-sdk, this comparison of keys is case-sensitive. The network therefore accepts some registrations in
+  // which the sender names its own key as a member: at least one letter of the named key must have another case than in
+  // the key of the account.
   if (keysgroup.includes(`+${sender.publicKey ?? transaction.senderPublicKey}`)) {
     const message = 'Invalid multisignature keysgroup. Can not contain sender';
     errors.push(transactionError(transaction.id, message, '.signatures'));

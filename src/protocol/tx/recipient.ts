@@ -2,8 +2,8 @@
  * Checks and encodes the recipients of transactions. The network accepts addresses and the text `NaNL` as recipients.
  * The text `NaNL` is accepted because of the way in which lisk-sdk checks an address. lisk-sdk parses the text before
  * the `L` as a number, converts the number back to text, and compares the two texts. For `NaN`, the two texts are
- * equal. In the bytes of a transfer, lisk-sdk writes `NaNL` as the number 10. If two transfers differ only in the
- * recipients `NaNL` and `10L`, they therefore have the same id and the same signature. However, the transfer to `NaNL`
+ * equal. In the bytes of a transfer, lisk-sdk writes `NaNL` as the number 10. Two transfers that differ only in the
+ * recipients `NaNL` and `10L` therefore have the same id and the same signature. However, the transfer to `NaNL`
  * credits the separate account `NaNL`. No node accepts a transfer to `NaNL` over HTTP, but peers pass such transfers
  * on.
  */

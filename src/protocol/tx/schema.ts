@@ -1,7 +1,7 @@
 /**
  * Compiles the schemas of transactions. The text of a schema error is part of the HTTP interface, because clients show
- * this text. The reference (lisk-sdk) reports the errors of Ajv 6 with its option `allErrors`, so this node uses Ajv 6,
- * too.
+ * this text. The reference (lisk-sdk) reports the errors of Ajv 6 with the option `allErrors`, so this node uses Ajv 6
+ * with the same option.
  */
 
 import Ajv from 'ajv';
@@ -38,8 +38,8 @@ export function createShapeCompiler(
   isId: (text: string) => boolean = isLooseId,
 ): ShapeCompiler {
   const makeAjv = (): Ajv.Ajv => {
-    // Ajv need not validate the schemas, because they are part of this program. To validate a schema, Ajv would compile
-    // its meta-schema. This compilation takes longer than all other work in this file.
+    // Ajv need not validate the schemas, because the schemas are part of this program. To validate a schema, Ajv would
+    // compile its meta-schema. This compilation takes longer than all other work in this file.
     const ajv = new Ajv({ allErrors: true, schemaId: 'auto', useDefaults: false, meta: false, validateSchema: false });
     ajv.addFormat('id', isId);
     ajv.addFormat('address', (text: string) => recipientFault(text) === undefined);
@@ -77,8 +77,8 @@ export function createShapeCompiler(
 }
 
 /**
- * Schemas of the members that transactions of both generations can have. Each generation combines these schemas into
- * its base schema, which covers the members that do not depend on the type of the transaction.
+ * Schemas of the members that transactions of both generations can have. Each generation combines these schemas into a
+ * base schema. The base schema covers the members that do not depend on the type of the transaction.
  */
 export const BASE_PROPERTIES = {
   id: { type: 'string', format: 'id' },
@@ -175,8 +175,8 @@ function isPublicKey(text: string): boolean {
 
 /**
  * In generation 3, the format `id` accepts a plus or minus sign before the digits, and leading zeros, as in lisk-sdk.
- * If the JSON of a valid transaction of generation 3 states an id, nodes do not use this id. They compute the id from
- * the bytes.
+ * If the JSON of a valid transaction of generation 3 states an id, nodes ignore this id, and compute the id from the
+ * bytes.
  */
 function isLooseId(text: string): boolean {
   if (text.startsWith('-')) return canonicalDigits(text.slice(1)) !== undefined;

@@ -16,8 +16,8 @@ export interface GroupSignatureStatus {
    * `none`: the transaction needs no members' signatures, and has none. `pending`: the transaction has fewer signatures
    * than it needs, and the node has verified none of them. `ready`: the transaction has enough signatures, and each of
    * them is valid. `fail` has three possible causes. First, a signature is invalid. Second, the same signature occurs
-   * twice, and the network has no exception for this signature. Third, the transaction has members' signatures although
-   * it needs none: it registers no group, and its sender is no multisignature account.
+   * twice, and the network has no exception for this signature. Third, the transaction has members' signatures but does
+   * not need them, because the transaction registers no group, and its sender is no multisignature account.
    */
   readonly status: 'none' | 'pending' | 'ready' | 'fail';
   readonly errors: readonly TransactionError[];
@@ -103,8 +103,8 @@ function memberStanding(
     const error = transactionError(id, 'Encountered duplicate signature in transaction', '.signatures');
     return { status: 'fail', errors: [error] };
   }
-  // If the transaction has too few signatures, the function verifies none of them, and reports only that signatures are
-  // missing.
+  // If the transaction has too few signatures, the function does not verify any signature. It reports only that
+  // signatures are missing.
   if (signatures.length < min) {
     const error = {
       name: 'TransactionPendingError',
@@ -192,9 +192,9 @@ function matchOf(
 /**
  * Searches for the keys with which a transaction was signed: the second key and the keys of members. Other threads can
  * make the checks of a search before the transaction is verified. If the search finds a member for each signature, the
- * later verification of the transaction makes only one check for each signature. The results of these checks are then
- * already in the signature cache. If the search does not find all members, the verification tries the members as if
- * there had been no search. The search never changes the result of the verification.
+ * later verification of the transaction makes only one check for each signature. The signature cache already has the
+ * results of these checks. If the search does not find all members, the verification tries the members as if there had
+ * been no search. The search never changes the result of the verification.
  *
  * For 15 signatures of a group of 15 members, the search takes 15 checks if the signatures are in the order of the
  * members. In the worst order, the search takes 127 checks. If the first signature matches no member, the search ends

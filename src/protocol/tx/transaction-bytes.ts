@@ -49,8 +49,8 @@ export interface TransactionBytes {
 
 /**
  * The cached results for one transaction. `Known` is a class. If the code made these objects with an object literal
- * instead, V8 might allocate them in the old generation of its heap. Objects in the old generation stay in memory long
- * after their last use.
+ * instead, V8 could allocate the objects in the old generation of its heap. Objects in the old generation stay in
+ * memory long after their last use.
  */
 class Known {
   /**
@@ -67,7 +67,7 @@ class Known {
   readonly basicLength: number;
   /**
    * The network identifier of the last call of `boundTo` for this transaction. If the signatures cover the identifier,
-   * `whole` begins with this identifier. The next call with the same identifier does not write it again.
+   * `whole` begins with this identifier. The next call with the same identifier does not write the identifier again.
    */
   networkIdentifier: string | undefined;
   digest: Buffer | undefined;
@@ -141,7 +141,7 @@ export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionL
 
   /**
    * Returns the cached results of a transaction for the given network identifier. If the signatures cover the
-   * identifier, the function writes it into the cached bytes.
+   * identifier, the function writes the identifier into the cached bytes.
    */
   function boundTo(transaction: Transaction, networkIdentifier: string): Known {
     const facts = knownOf(transaction);

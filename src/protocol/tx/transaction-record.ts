@@ -1,9 +1,9 @@
 /**
  * Defines the stored form (record) of a transaction. A record has four parts: the bytes from which the id is computed,
  * the members' signatures, additional data, and two final bytes. The first final byte is the number of members'
- * signatures. The second final byte contains flags: they state whether the transaction has a second signature, and
+ * signatures. The second final byte contains flags. The flags state whether the transaction has a second signature, and
  * which items of the additional data are present. The additional data consist of these items, in this order. Each item
- * is present only if the node could not restore the transaction without it:
+ * is present only if the node could not restore the transaction without this item:
  *
  * - the fee, if it is not the usual fee of the transaction type, for example in a genesis block;
  * - the id, if it is not the computed id (only for layouts that are not `networkBound`);

@@ -131,8 +131,8 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
     parts.isAllowed(transaction, context) ? [] : [notAllowed(transaction)];
 
   const validateTransaction: Rules['validateTransaction'] = (transaction, context, verify) => {
-    // An inert transaction can occur at any height. Live networks have inert transactions above the last height at
-    // which their type is allowed.
+    // An inert transaction can occur at any height. Live networks have inert transactions at heights at which the type
+    // of the transaction is no longer allowed.
     if (!isInert(transaction) && !parts.isAllowed(transaction, context)) return [notAllowed(transaction)];
     const errors = [...parts.statedErrors(transaction)];
     if (!verify(bytes.primaryCheck(transaction, networkIdentifier))) {
@@ -252,7 +252,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
       const alone = candidates.filter((transaction) => parts.isAllowed(transaction, context) && !isInert(transaction));
       const together = withVerdictOk(alone, processTransactions(state, alone, verify));
       const ordered = together.slice(0, params.transactionsPerBlockMax).sort(forgingOrder);
-      // The function processes the transactions again, because they are in another order now.
+      // The function processes the transactions again, because the order of the transactions has changed.
       return fitting(withVerdictOk(ordered, processTransactions(state, ordered, verify)), bytes);
     },
   };
@@ -261,8 +261,8 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
 const NOTHING_TRIED: readonly StateOverlay[] = [];
 
 /**
- * Returns true only if a transaction depends on no part of the state that earlier transactions of the batch have
- * changed. `written` contains the accounts that these transactions have changed.
+ * Returns true only if earlier transactions of the batch have not changed any part of the state on which a transaction
+ * depends. `written` contains the accounts that these transactions have changed.
  */
 function isApart({ payload, senderId }: Transaction, written: ReadonlySet<Address>): boolean {
   // A transfer depends only on two accounts. Other transactions are rare, and can also depend on usernames, delegates

@@ -1,4 +1,7 @@
-/** Defines a transaction type for a codec: its bytes, its fee and the JSON of its assets. */
+/**
+ * Defines transaction types for a codec. A type defines the bytes and the fee of a transaction, and the JSON form of
+ * the asset.
+ */
 
 import type { Address, JsonObject, Payload, PayloadKind, PublicKey } from '../types.ts';
 import type { TransactionContext } from '../rules.ts';

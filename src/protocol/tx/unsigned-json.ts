@@ -90,8 +90,8 @@ export function assetOf({ written }: Transaction, known: JsonObject): JsonObject
 
 /**
  * Returns the reason why lisk-sdk cannot store an otherwise valid transaction. Returns undefined if lisk-sdk can store
- * the transaction. The database of lisk-sdk refuses JSON that contains a NUL or a lone surrogate. An asset whose
- * nesting is too deep also cannot be stored, because lisk-sdk copies assets recursively. If a block contains a
+ * the transaction. The database of lisk-sdk refuses JSON that contains a NUL or a lone surrogate. Lisk-sdk cannot store
+ * an asset whose nesting is too deep either, because lisk-sdk copies assets recursively. If a block contains a
  * transaction that lisk-sdk cannot store, lisk-sdk passes the block on to its peers, and then refuses the block.
  */
 export function storageFault({ id, written }: Transaction): TransactionError | undefined {
@@ -180,7 +180,8 @@ function isSameText(a: unknown, b: unknown): boolean {
 
 /**
  * Returns an object with the member `senderPublicKey` of `Transaction.written`. This member stores the key with its
- * upper-case letters. Returns an empty object if `key` is in lower case, because the node then stores no such member.
+ * upper-case letters. Returns an empty object if `key` is in lower case, because the node does not store lower-case
+ * keys in `Transaction.written`.
  */
 export function writtenKey(key: string): Pick<OriginalJson, 'senderPublicKey'> {
   return isLowerCase(key) ? {} : { senderPublicKey: key };

@@ -1,6 +1,7 @@
 /**
  * Changes the vote weights of delegates for a transaction. At the end of each round, a delegate's vote weight is the
- * sum of the balances of its voters. Each transaction changes balances or votes, so it can also change vote weights.
+ * sum of the balances of the accounts that vote for the delegate. Each transaction changes balances or votes, so each
+ * transaction can change vote weights.
  */
 
 import { AMOUNT_MAX } from '../../primitives/amount.ts';
@@ -42,11 +43,11 @@ export function noUnfinishedWeights(): UnfinishedWeights {
 }
 
 /**
- * Completes the vote weights at the end of a block: subtracts the amounts in `pendingAmounts` from the weights of their
+ * Completes the vote weights at the end of a block: subtracts the amounts in `pendingAmounts` from the weights of the
  * delegates.
  *
- * @returns a delegate whose weight lisk-sdk cannot store (the block is then invalid); undefined if lisk-sdk can store
- *   all weights
+ * @returns a delegate whose weight lisk-sdk cannot store; in this case, the block is invalid. Undefined if lisk-sdk can
+ *   store all weights
  */
 export function finishWeights(
   state: StateWriter,
