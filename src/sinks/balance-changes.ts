@@ -45,8 +45,8 @@ export class BalanceChanges {
   }
 
   /**
-   * Returns the changes in the order of the transactions. The fee of a transaction comes before its other changes.
-   * Inert transactions (known exceptions of the network that have no effect) change no balances.
+   * Returns the changes in the order of the transactions. For each transaction, the change for the fee comes before the
+   * other changes. Inert transactions (known exceptions of the network that have no effect) change no balances.
    */
   of(block: Block): readonly BalanceChange[] {
     const { inertTransactions } = this.#context.exceptions;

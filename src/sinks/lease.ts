@@ -7,8 +7,8 @@ import { ProtocolError } from '../primitives/errors.ts';
 
 /**
  * Time in seconds from the last renewal of a lease to the end of the lease. If the process that holds the lease is
- * killed, another process can take the sink only after this time. With a shorter time, a busy process could lose its
- * lease, and so could any process while the server is busy.
+ * killed, another process can take the sink only after this time. With a shorter time, a process could lose its lease
+ * only because the process or the server is busy.
  */
 export const LEASE_S = 30;
 /** Milliseconds between two renewals of a lease: a third of `LEASE_S`. */
@@ -29,8 +29,8 @@ export interface LeaseHolder {
  *
  * @param sink name in messages, for example `the database chain`
  * @param owner name of the process that holds the sink
- * @param until Unix time in milliseconds at which the lease ends if the process does not renew it; undefined for the
- *   folder lock of a Parquet sink, because such a lock lasts until its process ends
+ * @param until Unix time in milliseconds at which the lease ends if the process does not renew the lease. Undefined for
+ *   the folder lock of a Parquet sink, because a folder lock lasts until the process ends
  */
 export function sinkInUse(sink: string, owner: string, until: number | undefined, cause?: unknown): ProtocolError {
   if (until === undefined) {

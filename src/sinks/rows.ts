@@ -9,8 +9,8 @@ import type { Address, Block, Payload, PublicKey, Transaction } from '../protoco
 import type { Row } from './tables.ts';
 
 /**
- * The columns that every table except `blocks` has: the height of the block, the position (from 0) of the row among the
- * rows of the block in this table, and the Unix time of the block in seconds.
+ * The columns that every table has, with the exception of `blocks`. These columns are the height of the block, the
+ * position of the row (counted from 0 for each block and table), and the Unix time of the block in seconds.
  */
 export interface RowPlace {
   readonly height: number;

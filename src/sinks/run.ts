@@ -38,8 +38,8 @@ export interface SinkRun {
 
 export interface SinkProgress {
   /**
-   * `replay`: applies the blocks of the sink's complete ranges again in memory; `backfill`: writes complete ranges;
-   * `live`: the tail follows the chain.
+   * `replay`: the run applies the blocks of the sink's complete ranges again in memory. `backfill`: the run writes
+   * complete ranges. `live`: the run makes the tail of the sink follow the chain.
    */
   readonly phase: 'replay' | 'backfill' | 'live';
   /** Height that the phase has reached. */
@@ -88,8 +88,8 @@ export async function runSink(run: SinkRun): Promise<void> {
     genesisBlockId: params.genesisBlockId,
     rangeBlocks: run.rangeBlocks,
   };
-  // This call reads the source before `begin` opens the sink. If the run cannot read the source, for example because
-  // the flags of the command name another network, the run fails before it creates tables in the sink.
+  // This call reads the source before `begin` opens the sink. If the source cannot be read, for example because the
+  // flags of the command name another network, the run therefore fails before `begin` creates tables in the sink.
   await source.finalHeight();
   const place = await sink.begin(identity);
   const maker = new RowMaker(source.rules);

@@ -40,8 +40,8 @@ export interface HeightSpan {
 }
 
 /**
- * Collects the rows of a range, block by block. A sink is allowed to convert the rows of each block to its storage
- * format immediately, because a hundred thousand rows take much more memory as objects than in this format.
+ * Collects the rows of a range, block by block. A sink is allowed to convert the rows of each block to the sink's
+ * storage format immediately. In this format, a hundred thousand rows take much less memory than as objects.
  */
 export interface RangeDraft {
   /** Adds the rows of the next block. */
@@ -61,11 +61,11 @@ export interface SinkBlock extends BlockPlace {
 }
 
 /**
- * Only one process at a time writes to a sink. `begin` reserves the sink for the process, and `end` releases it. For a
- * ClickHouse sink, the process holds a lease (`lease.ts`). For a Parquet sink, the process holds a lock file in the
- * folder of the sink. A process that was paused for a long time can lose the lease or the lock. After the loss, this
- * process changes nothing that readers see. All writes of this process throw `SINK_LEASE_LOST`, even writes that began
- * before the loss.
+ * Only one process at a time writes to a sink. `begin` reserves the sink for the process, and `end` releases the sink.
+ * For a ClickHouse sink, the process holds a lease (`lease.ts`). For a Parquet sink, the process holds a lock file in
+ * the folder of the sink. A process that was paused for a long time can lose the lease or the lock. After the loss,
+ * this process changes nothing that readers see. All writes of this process throw `SINK_LEASE_LOST`, even writes that
+ * began before the loss.
  *
  * The caller waits for the end of each call to the sink before it makes another call. Only calls of `draftRange` and
  * `RangeDraft.add` are allowed during another call.
@@ -99,8 +99,8 @@ export interface Sink {
   revertTail(toHeight: number): Promise<void>;
   /**
    * Releases and closes the sink. The caller is allowed to call this method more than once. The caller is also allowed
-   * to call this method if `begin` failed or was never called. Before this call, the caller must wait until its other
-   * calls of the sink have ended.
+   * to call this method if `begin` failed or was never called. Before this call, the caller must wait for the end of
+   * all its other calls to the sink.
    */
   end(): Promise<void>;
 }

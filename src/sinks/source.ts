@@ -2,9 +2,10 @@
  * Defines the interface of a source, from which a sink gets the blocks of a chain. One kind of source reads the data
  * folder of a node. The other kind reads the event stream of a node (SSE over HTTP).
  *
- * In a generation with finality, a block counts as final when it is final by the rules. Generation 2 has no finality.
- * In generation 2, a block counts as final when it is at least `depth` blocks below the tip; `depth` is an option of
- * the source. It is possible that a node of generation 2 still reverts a block that counts as final.
+ * In a generation with finality, a block counts as final when the rules of the generation say that the block is final.
+ * Generation 2 has no finality. In generation 2, a block counts as final when it is at least `depth` blocks below the
+ * tip; `depth` is an option of the source. It is possible that a node of generation 2 still reverts a block that counts
+ * as final.
  */
 
 import type { Rules } from '../protocol/rules.ts';

@@ -188,7 +188,7 @@ export class ClickHouseSink implements Sink {
 
   /**
    * Inserts the rows of a range, but not the marker of the range. The inserts into all tables run at the same time, so
-   * that the server sorts the rows of one table while it receives the rows of another table.
+   * that the server can sort the rows of one table and receive the rows of another table at the same time.
    */
   async #insertRange(lines: RangeLines, isOnCluster: boolean): Promise<void> {
     const inserts = SINK_TABLE_NAMES.flatMap((table) => {
@@ -294,9 +294,9 @@ export class ClickHouseSink implements Sink {
 
   /**
    * Removes from the tail the blocks of all complete ranges, except the newest complete range. Each partition of the
-   * tail has the blocks of one range, so the sink drops whole partitions. The blocks of the newest complete range stay,
-   * because it is possible that a query read the markers just before the sink inserted the marker of that range. Such a
-   * query still reads these blocks from the tail.
+   * tail has the blocks of one range, so the sink drops whole partitions. The blocks of the newest complete range stay
+   * for the sake of running queries: if a query read the markers just before the sink inserted the marker of that
+   * range, the query still reads these blocks from the tail.
    */
   async #dropOldTail(): Promise<void> {
     const { database } = this.#server;

@@ -198,8 +198,8 @@ export function rangeIdOf(token: string, number: number): string {
 }
 
 /**
- * Removes the rows of attempts that have no marker. The function returns before the shards have removed the rows. A
- * shard that is down removes its part of these rows when it runs again.
+ * Removes the rows of attempts that have no marker. The function returns before the shards have removed the rows. If a
+ * shard is down, the shard removes its part of these rows when it runs again.
  *
  * @param finalHeight last height of the ranges with a marker; the function considers only attempts that have rows above
  *   this height

@@ -2,8 +2,8 @@
  * Stores the sums of the balance changes for each day and address. The server computes the sums of a day when all
  * blocks of the day are in complete ranges. The sink makes an attempt to compute and store these sums, and makes a new
  * attempt after a failure. Each row of the sums contains the id of its attempt. The row becomes visible when the sink
- * inserts the marker of the attempt. The sums of a failed attempt never get a marker, so the sink can remove them at
- * any time.
+ * inserts the marker of the attempt. The sums of a failed attempt never get a marker, so the sink can remove these sums
+ * at any time.
  */
 
 import { changesPerDay } from '../question-views.ts';
@@ -40,7 +40,8 @@ export interface DaySumsSink {
   /** Waits for a short time. `DaySums` calls this function between two checks whether the replicas have all rows. */
   pause(): Promise<void>;
   /**
-   * Renews the lease if its last renewal is older than the time between two renewals (`ClickHouseLease.keep`).
+   * Renews the lease if the last renewal was longer ago than the usual time between two renewals
+   * (`ClickHouseLease.keep`).
    *
    * @throws ProtocolError `SINK_LEASE_LOST`
    */

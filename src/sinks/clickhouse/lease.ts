@@ -201,7 +201,7 @@ export class ClickHouseLease {
       await this.#killIfAble(`KILL QUERY WHERE ${own} ASYNC`);
       while ((await this.#server.rows(inserts)).length > 0) await this.#pause();
     }
-    // The function does not wait for deletions on shards, because they delete only rows that stay invisible
+    // The function does not wait for deletions on shards, because such deletions delete only rows that stay invisible
     // (`cluster.ts`).
     const removals =
       `SELECT mutation_id FROM system.mutations WHERE database = '${database}' AND NOT is_done ` +

@@ -44,9 +44,9 @@ export async function createFirstTables(server: ClickHouseServer): Promise<void>
  *
  * @returns the version of the schema of the tables; undefined for a database without a sink
  * @throws ProtocolError the error of `identityFault` if the tables belong to another chain, or if the ranges of the
- *   tables have another size; `SINK_OF_OTHER_CLUSTER` if the final tables are on another cluster than `cluster`, or on
- *   a single server instead of a cluster, or the other way round; `SINK_VERSION` if a newer version of Bloomery created
- *   the tables
+ *   tables have another size; `SINK_OF_OTHER_CLUSTER` if the final tables are not where `cluster` demands (on this
+ *   cluster, or on one server if `cluster` is undefined); `SINK_VERSION` if a newer version of Bloomery created the
+ *   tables
  */
 export async function refuseOtherChain(
   server: ClickHouseServer,

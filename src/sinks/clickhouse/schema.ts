@@ -9,8 +9,8 @@
  * the two rows are the same.
  *
  * The final tables, such as `blocks_final`, contain the rows of the blocks in ranges. A process that lost the lease of
- * the sink must not write markers. If the final tables are on one server, such a process must also not write to the
- * final tables. Otherwise, readers could see rows of this process in addition to the rows of the new holder of the
+ * the sink must not write markers. If the final tables are on one server, such a process must not write to the final
+ * tables either. Otherwise, readers could see rows of this process in addition to the rows of the new holder of the
  * lease. Therefore the sink inserts markers through a fence. On one server, the sink also inserts the rows of the final
  * tables through a fence.
  *
@@ -25,7 +25,7 @@
  * its lease, these rows therefore stay invisible. For this reason, the rows of ranges on a cluster need no fence. The
  * table `balance_changes_per_day_final` contains the sums of the balance changes for each day and address. The rows of
  * this table contain the id of the attempt to write them, both on one server and on a cluster. These rows therefore
- * need no fence, but their markers need a fence.
+ * need no fence. However, the markers of these rows need a fence.
  */
 
 import { ENGINE_TYPES } from '../engine-types.ts';

@@ -46,7 +46,7 @@ interface WriteOptions {
   readonly isWaitingForShards?: true;
   /**
    * If true, a statement ON CLUSTER ends as soon as it is in the queue of the cluster. By default, the statement ends
-   * when all servers have run it, or fails after some minutes if a server is down.
+   * when all servers have run the statement. If a server is down, the statement fails after some minutes.
    */
   readonly isQueued?: true;
 }
@@ -86,8 +86,8 @@ const PINNED: Readonly<Record<string, string>> = {
   // migration fails on one server of a cluster, the statement must not look successful.
   http_write_exception_in_output_format: '0',
   distributed_ddl_output_mode: 'throw',
-  // A SELECT reads only one replica of each shard, so it reads each row once. The server that receives an INSERT with a
-  // SELECT inserts all selected rows itself.
+  // With these settings, a SELECT reads only one replica of each shard, and therefore reads each row once. The server
+  // that receives an INSERT with a SELECT inserts all selected rows itself.
   max_parallel_replicas: '1',
   parallel_distributed_insert_select: '0',
   // JavaScript would lose digits of large integers in JSON numbers, so the server sends 64-bit integers as text.
@@ -303,8 +303,8 @@ function placeIn(url: string): ServerPlace {
   if (parsed.port === '0') throw new ProtocolError('USAGE', {}, wrong);
   const unknown = [...parsed.searchParams.keys()].find((name) => name !== 'password');
   if (unknown !== undefined) {
-    // The client reads its options from the parameters of the URL. Parameters could therefore replace options that the
-    // sink needs, such as the number of connections.
+    // The client library reads options from the parameters of the URL. Parameters could therefore replace options that
+    // the sink needs, such as the number of connections.
     const message = `the parameter \`${unknown}\` of the URL is not supported: name the server only`;
     throw new ProtocolError('USAGE', {}, message);
   }

@@ -194,7 +194,10 @@ export async function writePart(folder: string, name: string, rows: Rows, mayWri
   await syncFolder(folder);
 }
 
-/** Removes a part. Renames the part to a temporary name first, so that readers never see a part with missing files. */
+/**
+ * Removes a part. Before the removal, the function renames the part to a temporary name, so that readers never see a
+ * part with missing files.
+ */
 export async function removePart(folder: string, name: string): Promise<void> {
   const draft = join(folder, `${DRAFT}gone-${name}`);
   await rename(join(folder, name), draft);

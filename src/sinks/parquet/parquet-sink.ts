@@ -43,8 +43,8 @@ export interface FolderLock {
 }
 
 /**
- * Takes a lock in a folder. A lock whose process was killed does not count, with one exception: if the process ran in
- * another container, its lock stays valid for up to 30 s after the process was killed.
+ * Takes a lock in a folder. If the process that held an earlier lock was killed, this lock does not count, with one
+ * exception: the lock of a process in another container stays valid for up to 30 s after the process was killed.
  *
  * @throws ProtocolError `SINK_IN_USE` while another process has the lock
  */

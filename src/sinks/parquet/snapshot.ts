@@ -1,6 +1,6 @@
 /**
- * Lists the parts of a Parquet sink (the folders of its ranges and of the blocks of its tail) at one moment, so that a
- * query can read these parts while another process writes to the sink.
+ * Lists the parts of a Parquet sink at one moment. The parts are the folders of the ranges, and the folders of the
+ * blocks of the tail. With this list, a query can read the parts while another process writes to the sink.
  */
 
 import { statSync } from 'node:fs';
@@ -60,8 +60,8 @@ export async function withSnapshot<T>(folder: string, work: (snapshot: Snapshot)
 }
 
 async function snapshotOf(folder: string): Promise<Snapshot> {
-  // This function lists the tail before the ranges. If it listed the ranges first, the sink could move blocks from the
-  // tail to a new range before the function lists the tail. These blocks would then be in neither list.
+  // This function lists the tail before the ranges. If the function listed the ranges first, the sink could move blocks
+  // from the tail to a new range before the function lists the tail. These blocks would be in neither list.
   const tail = await partsIn(join(folder, TAIL));
   const ranges = await wholeRanges(folder);
   // The views (`views.ts`) look for files in all folders whose names begin with a digit. If a folder with such a name
