@@ -85,8 +85,8 @@ export class AccountCache {
   }
 
   /**
-   * Returns the accounts that changed since the last call of this method. The cache then treats these accounts as
-   * saved, so the caller must write them into the tables.
+   * Returns the accounts that changed since the last call of this method. After this call, the cache treats these
+   * accounts as saved, so the caller must write these accounts into the tables.
    */
   takeChanged(): readonly (readonly [Address, ChangedAccount])[] {
     const changed = Array.from(this.#unsaved, ([address, held]) => {

@@ -47,9 +47,10 @@ export class BlockTables {
   readonly #indexes: DeferredIndexes;
 
   /**
-   * @param shortListMax the list of the transactions of one type is short if it has at most this number of
-   *   transactions. The two lists of an address (sent and received) are short if they have at most this number of
-   *   transactions together. The store keeps a short list only in the order of the chain.
+   * @param shortListMax maximum number of transactions in a short list. The list of the transactions of one type is
+   *   short if it has at most this number of transactions. The two lists of an address (sent and received) are short if
+   *   they have at most this number of transactions together. The store keeps a short list only in the order of the
+   *   chain.
    */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;

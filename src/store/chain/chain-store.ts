@@ -1,8 +1,8 @@
 /**
- * Stores the chain and its state in a database of ordered keys. A transaction of the database writes or removes whole
- * blocks, each with its state changes, undo record, index entries and counters. If indexing is deferred, a later
- * transaction of the database writes the index entries of the blocks' transactions. If a transaction of the database
- * fails, the store clears its caches in memory.
+ * Stores the chain and the state of the chain in a database of ordered keys. A database transaction writes or removes
+ * whole blocks. For each block, the same database transaction writes the state changes, the undo record, the index
+ * entries and the counters. If indexing is deferred, a later database transaction writes the index entries of the
+ * blocks' transactions. If a database transaction fails, the store clears its caches in memory.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -319,8 +319,8 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
 
   /**
    * The checksum of the state. The store reads the checksum only at its first use, because a process that reads only
-   * blocks needs no checksum. In a read-only view of a store of an earlier layout, this read is slow: if the checksum
-   * is missing, the view computes it from the whole state.
+   * blocks needs no checksum. In a read-only view of a store of an earlier layout, this read can be slow: if the
+   * checksum is missing, the view computes the checksum from the whole state.
    */
   get #checksum(): StoredStateChecksum {
     return (this.#openedChecksum ??= new StoredStateChecksum(this.#keyValue));

@@ -1,6 +1,6 @@
 /**
- * Opens a chain store. This module refuses a database that is not a chain store, and a store with a damaged state. It
- * also refuses a store with an unknown layout, and a store whose network, generation or consensus parameters differ
+ * Opens a chain store. This module refuses a database that is not a chain store. It also refuses a store in three
+ * cases: the state is damaged, the layout is unknown, or the network, the generation or the consensus parameters differ
  * from the `params` of the caller.
  */
 
@@ -45,8 +45,8 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
   /** Folder of the store; the folder contains nothing else. */
   readonly directory: string;
   /**
-   * Decides what happens if the folder contains no store: if true, `openChainStore` creates a store; if false, it
-   * throws `STORE_MISSING`. True by default.
+   * Decides what happens if the folder contains no store. If true, `openChainStore` creates a store. If false,
+   * `openChainStore` throws `STORE_MISSING`. True by default.
    */
   readonly create?: boolean;
   /**
@@ -62,8 +62,8 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
   readonly clock?: Clock;
   /**
    * True if this program has checked the pages and the state of the store, and no process has written to the store
-   * since the check. `openChainStore` then skips these checks, which saves two seconds for a million accounts. False by
-   * default.
+   * since the check. If true, `openChainStore` skips these checks, which saves two seconds for a million accounts.
+   * False by default.
    */
   readonly isChecked?: boolean;
   /**
@@ -119,8 +119,8 @@ export async function openChainStore({
 }
 
 /**
- * Opens a read-only view of a store as it is at this moment. A running node is allowed to use the store at the same
- * time.
+ * Opens a read-only view of a store. The view shows the store at the moment of this call. A running node is allowed to
+ * use the store at the same time.
  *
  * @throws ProtocolError in the same cases as `openChainStore`. However, the code is `STORE_IN_USE_ELSEWHERE` instead of
  *   `STORE_IN_USE`
@@ -158,7 +158,8 @@ export function readChainStore(
 
 /**
  * Compares the whole state with the checksum of the state. Then compares each undo record, and the note of the
- * finalized height, with their own checksums. The comparison takes a second for a million accounts.
+ * finalized height, with the checksum at the end of the record or note. The comparison takes a second for a million
+ * accounts.
  *
  * @param directory folder that the error message names
  * @throws ProtocolError `STORE_DAMAGED` if the state, an undo record or the note of the finalized height does not match
@@ -293,8 +294,8 @@ function adviceOn(layout: number): string {
 }
 
 /**
- * Refuses a store that was written with other consensus parameters, because the same blocks give another state under
- * other rules.
+ * Refuses a store that was written with other consensus parameters, because with different parameters, the same blocks
+ * lead to a different state.
  */
 function refuseOtherParams(found: string, params: ChainParams, directory: string): void {
   const expected = paramsPin(params);

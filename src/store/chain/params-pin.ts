@@ -1,7 +1,8 @@
 /**
- * Writes the consensus parameters of a network as a text. The node stores this text with the chain. Two networks have
- * the same text if and only if all their parameters are equal. The node compares the stored text with the text of its
- * own network. If the texts differ, the node refuses the chain, even if the genesis block is the same.
+ * Writes the consensus parameters of a network as a text. The node stores this text with the chain. The texts of two
+ * networks are equal if and only if all parameters of the two networks are equal. The node compares the stored text
+ * with the text of its own network. If the two texts differ, the node refuses the chain, even if both networks have the
+ * same genesis block.
  */
 
 import { sha256Hex } from '../../crypto/hash.ts';

@@ -1,7 +1,7 @@
 /**
- * Opens the chain store of a folder for reading only, in another process than the node. All reads of a snapshot use one
- * read transaction of the database, so all these reads see the same commit of the node. The process calls `move` to get
- * a newer snapshot.
+ * Opens the chain store of a folder for reading only, in a process that is not the node itself. All reads of a snapshot
+ * use one read transaction of the database, so all these reads see the same commit of the node. The process calls
+ * `move` to get a newer snapshot.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -34,8 +34,8 @@ export class ChainReader {
   #current: HeldSnapshot;
 
   /**
-   * @throws ProtocolError in the same cases as `openChainSnapshot`, and `STORE_BEHIND` if the indexes of the store lag
-   *   behind the chain, because the results of queries would then be incomplete
+   * @throws ProtocolError in the same cases as `openChainSnapshot`. In addition, the constructor throws `STORE_BEHIND`
+   *   if the indexes of the store lag behind the chain, because the results of queries would be incomplete
    */
   constructor(options: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory'>, clock: Clock) {
     this.#options = options;

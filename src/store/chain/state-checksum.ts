@@ -26,7 +26,7 @@ export class StateChecksum {
 
   /** @param saved result of an earlier call of `bytes`; by default, the checksum of an empty state */
   constructor(saved: Buffer = EMPTY) {
-    // A damaged `saved` can have any length, so its bytes are copied into a buffer of the right length.
+    // A damaged `saved` can have any length. The code therefore copies the bytes into a buffer of the right length.
     const bytes = Buffer.alloc(CHECKSUM_BYTES);
     saved.copy(bytes);
     this.#sum = { low: bytes.readUInt32BE(0), high: bytes.readUInt32BE(4) };

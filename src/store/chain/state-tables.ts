@@ -311,7 +311,8 @@ export function stateDigestOf(keys: KeyValueReader): string {
   const size = Buffer.allocUnsafe(8);
   for (const table of STATE_TABLES) {
     for (const { key, value } of keys.entries(TABLES[table].all)) {
-      // The sizes of key and value precede their bytes, so that two different states never produce the same hash input.
+      // The sizes of the key and the value come before the bytes of both, so that two different states never produce
+      // the same hash input.
       size.writeUInt32BE(key.length, 0);
       size.writeUInt32BE(value.length, 4);
       hash.update(size).update(key).update(value);

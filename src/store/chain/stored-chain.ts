@@ -10,12 +10,16 @@ import type { Block } from '../../protocol/types.ts';
 import type { KeyValueReader } from '../tables/key-value.ts';
 import type { StateCheck } from './stored-checksum.ts';
 
-/** Records each applied or reverted block, in the database transaction that applies or reverts the block. */
+/**
+ * Records the changes of the chain. The record of a block is part of the database transaction that applies or reverts
+ * the block.
+ */
 export interface ChangeRecorder {
   /**
    * Called when a database transaction begins.
    *
-   * @returns a function that drops the records of this transaction; the store calls it if the transaction fails
+   * @returns a function that drops the records of this transaction. The store calls this function if the transaction
+   *   fails
    */
   begin(): () => void;
   record(writer: ChainWriter, kind: 'applied' | 'reverted', block: Block): void;
@@ -50,8 +54,8 @@ export interface StoredChain extends ChainStore, DeferrableIndexes {
    */
   recordDamage(recordsMax?: number): string | undefined;
   /**
-   * A promise that resolves when the store finds damage in one of two cases: the store reads a damaged undo record to
-   * revert a block, or the store reads a damaged note of the finalized height. The value of the promise is the error.
+   * A promise that resolves with an error when the store finds damage during a read. The damage is in an undo record
+   * that the store reads to revert a block, or in the note of the finalized height.
    */
   readonly damaged: Promise<ProtocolError>;
   /** Sets the recorder of changes. The new recorder replaces the earlier one. */

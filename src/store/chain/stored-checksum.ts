@@ -9,8 +9,8 @@ import { isStateKey, META_STATE_CHECKSUM, STATE_RANGE, TABLES } from '../tables/
 import { StateChecksum } from './state-checksum.ts';
 
 /**
- * Compares the state with its checksum, in as many steps as the caller wants. Database transactions can run between two
- * steps. The comparison reads from the store only during a step.
+ * Compares the state with the checksum of the state, in as many steps as the caller wants. Database transactions can
+ * run between two steps. The comparison reads from the store only during a step.
  */
 export interface StateCheck {
   /** Reads the entries of the state from the end of the last step up to `key` (exclusive). */
@@ -22,7 +22,8 @@ export interface StateCheck {
 /** A writer that updates the checksum with each write to the state. */
 export interface StateKeys extends CountedWriter {
   /**
-   * Writes an entry of the state. The caller passes the old value, so that this writer need not read the old value.
+   * Writes an entry of the state. The caller passes the old value, so that this writer does not have to read this
+   * value.
    *
    * @param before the old value; undefined for a new entry
    */

@@ -1,10 +1,10 @@
 /**
- * Stores the undo records. A database transaction keeps its undo records in memory and writes them only at its end. A
- * long database transaction adds many undo records, and removes most of them again before its end (`forgetUpTo`). The
- * transaction never writes these removed records. On the disk, each undo record ends with a checksum over its key and
- * its content. The store checks this checksum before it reverts a block. Without this check, a damaged undo record
- * could put a wrong balance or vote into the state. The checksum of the state would then include the wrong value, so a
- * later check of the state could not find the damage.
+ * Stores the undo records. A database transaction keeps its undo records in memory, and writes these records only at
+ * the end of the transaction. A long database transaction adds many undo records, and removes most of these records
+ * before the end (`forgetUpTo`). The transaction never writes these removed records. On the disk, each undo record ends
+ * with a checksum over its key and its content. The store checks this checksum before it reverts a block. Without this
+ * check, a damaged undo record could put a wrong balance or vote into the state. The checksum of the state would then
+ * include the wrong value, so a later check of the state could not find the damage.
  */
 
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';

@@ -19,7 +19,7 @@ export interface OverwrittenAccount {
   readonly address: Address;
   /**
    * The account before the block was applied; undefined for a new account. The votes of an account are recorded
-   * separately, because they are in another table.
+   * separately, because the store has a separate table for votes.
    */
   readonly before: Account | undefined;
 }
@@ -30,8 +30,8 @@ export interface OverwrittenDelegate {
 }
 
 /**
- * An undo record before it is encoded. A long database transaction drops most of its undo records without ever encoding
- * them.
+ * An undo record before it is encoded. A long database transaction drops most of its undo records before they are
+ * encoded.
  */
 export interface OverwrittenValues {
   readonly accounts: readonly OverwrittenAccount[];

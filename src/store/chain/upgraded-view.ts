@@ -27,7 +27,7 @@ export function upgradedView(disk: KeyValue): KeyValue {
   return new View(disk, () => (upgraded ??= upgradedTables(disk)), true);
 }
 
-/** Returns the tables `IN_MEMORY` of a store as they are after the upgrade. */
+/** Returns the tables `IN_MEMORY` of a store with their content after the upgrade. */
 function upgradedTables(disk: KeyValue): MemoryKeyValue {
   const memory = new MemoryKeyValue();
   memory.transact((writer) => {

@@ -1,4 +1,4 @@
-/** Copies a store as it is at one moment. A node is allowed to write to the store during the copy. */
+/** Copies a store. The copy shows the store at one moment, even if a node writes to the store during the copy. */
 
 import { join } from 'node:path';
 import type { Clock } from '../../ports/clock.ts';

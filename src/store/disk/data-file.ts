@@ -8,10 +8,10 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 export const DATA_FILE = 'data.mdb';
 
 /**
- * The result of the examination. `none`: the file is missing or empty. For example, a file is empty if a process was
- * killed right after it had created the file. `whole`: both meta pages (the first two pages) are valid, and the file
- * contains all root pages that the newer meta page names. `damaged`: the file has bytes, but is not `whole`; `why`
- * describes the fault.
+ * The result of the examination. `none`: the file is missing or empty. For example, a file is empty if a process
+ * created the file and was killed immediately after that. `whole`: both meta pages (the first two pages) are valid, and
+ * the file contains all root pages that the newer meta page names. `damaged`: the file has bytes, but is not `whole`;
+ * `why` describes the fault.
  */
 export type DataFile =
   { readonly kind: 'none' } | { readonly kind: 'whole' } | { readonly kind: 'damaged'; readonly why: string };
@@ -65,8 +65,8 @@ function openIfPresent(path: string): number | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    // Any other error does not show that the file is missing. For example, it is possible that this process has no
-    // right to open the file.
+    // Any other error does not show that the file is missing. For example, perhaps this process has no right to open
+    // the file.
     throw error;
   }
 }

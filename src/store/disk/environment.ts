@@ -92,10 +92,10 @@ export interface WritingOptions {
 /**
  * Opens the environment for writing. After this call, this process holds the lock on the folder.
  *
- * @throws ProtocolError `STORE_MISSING` if there is no store and `create` is false; `STORE_IN_USE` if a process (this
- *   one or another) holds the lock on the folder; `STORE_UNREADABLE` if the path is not a folder, or if the data file
- *   is cut off or is not an LMDB file; `STORE_DAMAGED` if a page is damaged; `STORE_NOT_ALLOWED` if the files belong to
- *   another user or the file system is read-only; `STORE_SHARED` if another folder has the same file;
+ * @throws ProtocolError `STORE_MISSING` if there is no store and `create` is false; `STORE_IN_USE` if a process (or
+ *   this process itself) holds the lock on the folder; `STORE_UNREADABLE` if the path is not a folder, or if the data
+ *   file is truncated or not an LMDB file; `STORE_DAMAGED` if a page is damaged; `STORE_NOT_ALLOWED` if the files
+ *   belong to another user or the file system is read-only; `STORE_SHARED` if another folder has the same file;
  *   `STORE_WRITE_FAILED` if the disk is full or fails; `FOLDER_IMPOSSIBLE` if the folder cannot be created
  */
 export function openForWriting(
@@ -147,15 +147,16 @@ export interface ReadingOptions {
  * Opens the environment for reading. Another process of the same container is allowed to write to the folder at the
  * same time. But if the medium is read-only for this process, LMDB cannot record in `lock.mdb` which commit this
  * process reads. A writer could then overwrite the pages of this commit. On a read-only medium, the function therefore
- * throws an error if a process holds the lock on the folder. After the function has opened the environment, it checks
- * the pages of the store, unless `arePagesChecked` is true. If the store has more than `PAGES_CHECKED_BEFORE_READING`
- * pages, the function checks only a part of the store. The check takes about 5 s for each million pages if the
- * operating system has the file in memory.
+ * throws an error if a process holds the lock on the folder. After that, the function opens the environment. If
+ * `arePagesChecked` is false, the function checks the pages of the store. If the store has more than
+ * `PAGES_CHECKED_BEFORE_READING` pages, the function checks only a part of the store. The check takes about 5 s for
+ * each million pages if the operating system has the file in memory.
  *
  * @param clock clock with which the function finds a process of another container that writes to the folder
  * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE` or `STORE_DAMAGED` in the same cases as `openForWriting`;
  *   `STORE_NOT_ALLOWED` if this process has no right to read the files or to write `lock.mdb`; `STORE_IN_USE_ELSEWHERE`
- *   if a process of another container holds the lock, or if any process holds the lock and the medium is read-only
+ *   if a process of another container holds the lock. On a read-only medium, the code is also `STORE_IN_USE_ELSEWHERE`
+ *   if a process of the same container holds the lock
  */
 export function openForReading(
   directory: string,
@@ -167,11 +168,11 @@ export function openForReading(
   try {
     database = withOpenLock(directory, () => {
       if (clock !== undefined) refuseOtherContainer(directory, clock);
-      // A reader must be able to record in `lock.mdb` which commit it reads. Without this record, the node would
-      // overwrite the pages that a reader needs.
+      // A reader must be able to record in `lock.mdb` which commit the reader uses. Without this record, the node would
+      // overwrite pages that the reader needs.
       refuseForeignFiles(directory, [LOCKS_FILE], access);
       if (existsSync(directory) && isOnReadOnlyMedium(directory, access)) refuseOwner(directory, clock);
-      // LMDB ends the process with a signal if it opens an empty file for reading.
+      // If LMDB opened an empty file for reading, it would end the process with a signal.
       if (refuseDamagedFile(directory) === 'none') throw storeMissing(directory);
       prepareLocksFile(directory);
       return openEnvironment(directory, { readOnly: true });
@@ -235,8 +236,8 @@ function openEnvironment(
     keyEncoding: 'binary',
     cache: false,
     // Size of the address range to which the library maps the file. The range by itself takes no memory and no disk
-    // space. If a file outgrows this range, the library maps the whole file again and keeps the old mapping. With a
-    // small range, memory would contain a growing store several times.
+    // space. If a file grows beyond this range, the library maps the whole file a second time, and keeps the old
+    // mapping. With a small range, memory would contain a growing store several times.
     mapSize: MAP_BYTES,
     ...FREE_LIST_LIMITS,
     // With the value false, LMDB writes the pages, calls fdatasync, and then writes the meta page through a descriptor
@@ -278,8 +279,8 @@ function refuseFullDisk(directory: string): void {
 
 /**
  * Refuses a store if a process of another container holds the lock on the folder of the store. The library identifies
- * readers by their process number. Processes of two containers can have the same number (often 1), so the library would
- * mix up their readers.
+ * readers by their process number. Two processes in different containers can have the same process number (often 1), so
+ * the library would mix up the readers of the two processes.
  */
 function refuseOtherContainer(directory: string, clock: Clock): void {
   const owner = existsSync(directory) ? ownerElsewhere(directory, LOCK_NAME, clock) : undefined;
@@ -293,8 +294,8 @@ function refuseOtherContainer(directory: string, clock: Clock): void {
 
 /**
  * Throws an error if a file is not a regular file, or if this process has no right to read and write the file. If the
- * library opened such a file, it would end the process with a signal. On a read-only medium, the process needs only the
- * right to read.
+ * library opened such a file, the library would end the process with a signal. On a read-only medium, the process needs
+ * only the right to read.
  *
  * @param names names of the files to check; the function skips a missing file
  */
@@ -359,7 +360,8 @@ function prepareLocksFile(directory: string): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') {
-      // If the file `path` exists now, another process has created the file after this process looked for the file.
+      // If the file `path` exists at this point, another process created the file after this process had looked for the
+      // file.
       if (existsSync(path)) return;
       throw new Error(`${LOCKS_FILE} is a link to nowhere`, { cause: error });
     }
@@ -372,9 +374,8 @@ function prepareLocksFile(directory: string): void {
 
 /**
  * Refuses a folder on a read-only medium while a process holds the lock on the folder. On a read-only medium, the
- * library reads without locks. Reading without locks is safe only if no process writes to the folder. A process can
- * write to the folder even though this process sees a read-only medium: the folder can be mounted twice, and a node can
- * write to the folder through the other mount.
+ * library reads without locks. Reading without locks is safe only if no process writes to the folder. Even if the
+ * medium is read-only for this process, it can be writable for a node, because the folder can be mounted twice.
  */
 function refuseOwner(directory: string, clock: Clock | undefined): void {
   const owner = ownerOf(directory, LOCK_NAME, clock);

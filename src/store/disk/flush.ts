@@ -1,4 +1,4 @@
-/** Flushes files and folders, so that their content survives a power cut. */
+/** Flushes files and folders to the disk, so that the content of the files and folders survives a power cut. */
 
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 

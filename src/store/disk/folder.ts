@@ -69,7 +69,7 @@ function makeOne(directory: string, mode: number): void {
     mkdirSync(directory, { mode });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // The folder existed before this call, or another process created the folder during this call.
+    // In this case, the folder existed before this call, or another process created the folder during this call.
     if (code === 'EEXIST' && isFolder(directory)) return;
     if (code === 'EEXIST' && isDeadLink(directory)) {
       const message = `${directory} is a link that leads to nothing, or to itself: remove it, or choose another place`;

@@ -1,8 +1,8 @@
 /**
  * Finds out whether a process of another container is alive. If a process passes a clock to `takeLock`, the process
- * listens on a socket in the folder of its lock file while it holds the lock. The operating system accepts connections
- * to this socket even while the process is paused, and refuses connections after the process has ended. This method
- * also works if the containers number their processes independently.
+ * listens on a socket in the folder of the lock file, as long as the process holds the lock. The operating system
+ * accepts connections to this socket even while the process is paused, and refuses connections after the process has
+ * ended. This method also works if the containers number their processes independently.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -49,8 +49,8 @@ export function listenAsHolder(directory: string, name: string): HolderSocket {
     server.listen(`/proc/self/fd/${folder}/${name}`);
     server.unref();
   } catch {
-    // The folder cannot be opened, so this process does not listen. Only the age of the lock file then decides whether
-    // the lock file is stale.
+    // The folder cannot be opened, so this process does not listen. In this case, only the age of the lock file decides
+    // whether the lock file is stale.
   }
   return {
     close: () => {

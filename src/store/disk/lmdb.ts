@@ -39,9 +39,9 @@ export function openLmdb(
 }
 
 /**
- * Opens a snapshot of the store in a folder. A node is allowed to use the folder at the same time. Until `close`, all
- * reads show the store as it was at the moment of opening. While the snapshot is open, the node cannot reuse freed
- * pages, so the data file can grow.
+ * Opens a snapshot of the store in a folder. A node is allowed to use the folder at the same time. All reads show the
+ * store at the moment of this call, until the snapshot is closed (`close`). While the snapshot is open, the node cannot
+ * reuse freed pages, so the data file can grow.
  *
  * @throws ProtocolError in the same cases as `openForReading`
  */
@@ -59,9 +59,9 @@ export function openLmdbSnapshot(directory: string, clock?: Clock): KeyValue {
 /** Opens snapshots of the store in one folder. Several snapshots can be open at the same time. */
 export interface LmdbReader {
   /**
-   * Returns a snapshot of the store as it is now. The snapshot is valid until the caller closes the snapshot or this
-   * reader. While a snapshot is open, the node cannot reuse freed pages, so the data file can grow. A snapshot should
-   * therefore stay open only for a few seconds.
+   * Returns a snapshot of the store at the moment of this call. The snapshot is valid until the caller closes the
+   * snapshot or this reader. While a snapshot is open, the node cannot reuse freed pages, so the data file can grow. A
+   * snapshot should therefore stay open only for a few seconds.
    */
   snapshot(): KeyValue;
   /** Frees the reader slots of processes that have ended. @returns number of reader slots that were freed */

@@ -171,8 +171,8 @@ export class MemoryKeyValue implements KeyValue {
 }
 
 /**
- * Returns the index of the first key in the chunk that is equal to `key` or higher; the length of the chunk if there is
- * no such key.
+ * Returns the index of the first key in the chunk that is equal to or above `key`. If all keys in the chunk are below
+ * `key`, the result is the length of the chunk.
  */
 function lowerBound(chunk: readonly KeyText[], key: KeyText): number {
   let low = 0;

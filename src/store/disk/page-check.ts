@@ -2,9 +2,9 @@
  * Checks the trees of an LMDB file page by page, without the library lmdb. An LMDB file has a tree of entries and a
  * tree of free pages. On a damaged page, the library ends the process with a signal, reads memory outside of the page,
  * loops forever, or answers all further calls with `MDB_BAD_TXN`. The check tests that each page is at the position
- * that its parent names, and is of the expected kind. In the tree of entries, the check also tests that the keys of a
- * page are in order, and lie within the bounds that the parent of the page gives. The check ignores the content of
- * values.
+ * that the parent page names, and that the page has the expected kind. In the tree of entries, the check also tests the
+ * keys of each page: the keys must be in order, and must lie within the bounds that the parent page gives. The check
+ * ignores the content of values.
  */
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
@@ -64,7 +64,7 @@ export interface PageCheck {
   readonly next?: Buffer;
 }
 
-/** The class `Walk` throws this error if it finds damage at any level of a tree. `checkPages` catches the error. */
+/** The class `Walk` throws this error when it finds damage at any level of a tree. `checkPages` catches the error. */
 class Damage extends Error {}
 
 /**
@@ -107,8 +107,8 @@ class Walk {
   readonly #pages: number;
   readonly #options: PageCheckOptions;
   /**
-   * One buffer for each level of the tree. The keys of a page are bounds for the keys of its children, so all pages on
-   * the path from the root to the current page are in memory at the same time.
+   * One buffer for each level of the tree. The keys of a page are bounds for the keys of the child pages. All pages on
+   * the path from the root to the current page are therefore in memory at the same time.
    */
   readonly #buffers: Buffer[] = [];
   #left = Infinity;
@@ -215,7 +215,8 @@ class Walk {
       const key = this.#keyAt(page, number, at);
       if (isMain && before !== undefined) {
         const order = Buffer.compare(before, key);
-        // The first key of a page can be equal to the lower bound, which is the key of this page in its parent page.
+        // The first key of a page can be equal to the lower bound. The lower bound is the key that the parent page has
+        // for this page.
         if (order > 0 || (order === 0 && index > 0)) throw damaged(number, `its keys are out of order at ${index}`);
       }
       before = key;

@@ -1,18 +1,18 @@
 /**
  * Takes locks in a folder. Each lock has a name, and only one process at a time can hold the lock. The holder has a
  * lock file in the folder. The name of this file contains the number and the start time of the holder. The lock file of
- * a killed process therefore does not block a restart: such a lock file is stale, because no running process has its
- * process number and start time. The next process that takes the lock removes the stale lock file. The lock file of
- * each process has a different name. The removal of a stale lock file therefore cannot affect the lock file that
- * another process has just written.
+ * a killed process therefore does not block a restart: the lock file is stale, because no running process has the
+ * process number and the start time in the name of the file. The next process that takes the lock removes the stale
+ * lock file. The lock file of each process has a different name. The removal of a stale lock file therefore cannot
+ * affect the lock file that another process has just written.
  *
  * Process numbers of different containers cannot be compared, because the first process of each container has number 1.
- * For a lock that several containers use, a process therefore passes a clock to `takeLock`. The process then updates
- * the modification time of its lock file every `TOUCH_MS`, and listens on a socket in the same folder. A lock file of
- * another container is stale if two conditions hold: the file was not updated for `ELSEWHERE_MS_MAX`, and no process
- * listens on the socket of this lock file. A paused process still listens, so its lock file does not become stale. A
- * lock file from before a restart of the machine is also stale. A process that passes no clock treats the lock file of
- * another container as stale only after a restart of the machine.
+ * For a lock that several containers use, a process therefore passes a clock to `takeLock`. A process that has passed a
+ * clock updates the modification time of its lock file every `TOUCH_MS`, and listens on a socket in the same folder. A
+ * lock file of another container is stale if two conditions hold: the file was not updated for `ELSEWHERE_MS_MAX`, and
+ * no process listens on the socket of this lock file. A paused process still listens, so its lock file does not become
+ * stale. A lock file from before a restart of the machine is also stale. A process that passes no clock treats the lock
+ * file of another container as stale only after a restart of the machine.
  */
 
 import { existsSync, readdirSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
@@ -36,7 +36,8 @@ export interface ProcessLock {
 const TOUCH_MS = 5_000;
 /**
  * Time in milliseconds for which a lock file of another container stays valid after its last update, even if no process
- * listens on its socket. The time is longer than `TOUCH_MS`, because a busy process can update its lock file late.
+ * listens on its socket. The time is longer than `TOUCH_MS`, because a busy process sometimes updates its lock file
+ * late.
  */
 const ELSEWHERE_MS_MAX = 30_000;
 
@@ -63,13 +64,13 @@ const ownLockFiles = new Set<string>();
  *   ends with `-in<number of the PID namespace>` if the caller passes a clock and the system reports a PID namespace
  * @param clock clock of this process. A clock is necessary for a lock in a folder that several containers share.
  *   Without a clock, the lock file does not protect against processes of other containers, because these processes can
- *   treat the lock file as stale and remove it
+ *   treat the lock file as stale, and remove the lock file
  * @throws ProtocolError `LOCKED` while a living process (this process included) holds the lock. If the holder was a
  *   process of another container and was killed, the function still throws this error for up to `ELSEWHERE_MS_MAX`
  *   after the last update of the holder's lock file. If the caller passes no clock, the function throws this error
  *   until a restart of the machine. The `data` of the error has `directory`, `name`, `pid` (process number of the
- *   holder) and `owner` (text that names the holder, such as `process 123`). The function throws a system error if it
- *   cannot write the lock file or read the folder
+ *   holder) and `owner` (text that names the holder, such as `process 123`). The function throws a system error if the
+ *   lock file cannot be written or the folder cannot be read
  */
 export function takeLock(directory: string, name: string, clock?: Clock): ProcessLock {
   const here = clock === undefined || NUMBERED_IN === undefined ? '' : `-in${NUMBERED_IN}`;
@@ -118,7 +119,10 @@ function wordsForFirst(lockFiles: readonly LockFile[]): string | undefined {
   return owner === undefined ? undefined : wordsFor(owner);
 }
 
-/** Throws an error if another process has a lock file that is not stale. The function removes stale lock files. */
+/**
+ * Removes stale lock files of other processes. If the function finds a lock file of another process that is not stale,
+ * it throws an error.
+ */
 function refuseOthers(directory: string, name: string, ownFile: string, clock: Clock | undefined): void {
   for (const lockFile of lockFilesIn(directory, name, clock)) {
     if (resolve(lockFile.file) === ownFile) continue;
@@ -195,7 +199,8 @@ function keepTouching(file: string, clock: Clock): () => void {
 function isTouched(file: string, clock: Clock | undefined): boolean {
   try {
     // A time far in the past or far in the future does not count as a recent update. A time in the future means that
-    // the clock was set back. A living holder would have updated its lock file after this change of the clock.
+    // the clock was set back. If the holder were alive, it would have updated its lock file after this change of the
+    // clock.
     return clock === undefined || Math.abs(clock.nowMs() - statSync(file).mtimeMs) < ELSEWHERE_MS_MAX;
   } catch {
     return false;

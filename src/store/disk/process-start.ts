@@ -6,9 +6,9 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Returns a text that identifies the start of a process: the first eight characters of the machine's boot id, `-`, and
- * the clock ticks from the boot to the start. The result is `ended` for a zombie process. The result is undefined if
- * no process has this number, or if the system has no `/proc`.
+ * Returns a text that identifies the start of a process: the first eight characters of the machine's boot id, the
+ * character `-`, and the number of clock ticks from the boot of the machine to the start of the process. The result is
+ * `ended` for a zombie process. The result is undefined if no process has this number, or if the system has no `/proc`.
  */
 export function startOf(pid: number): string | undefined {
   try {

@@ -18,9 +18,9 @@ import { BLOCK_SIZES, LeafBlocks, type CachedLeaves } from './leaf-blocks.ts';
 
 /**
  * Maximum number of leaf blocks with unwritten changes that `putSorted` leaves in memory, of all tables together. If
- * more leaf blocks have unwritten changes, `putSorted` writes these leaf blocks. Otherwise, they stay in memory until
- * the end of the database transaction. They take up to 12 MB, because a changed leaf block can take three times its
- * packed size in memory.
+ * more leaf blocks have unwritten changes, `putSorted` writes these leaf blocks. Otherwise, the changed leaf blocks
+ * stay in memory until the end of the database transaction. These leaf blocks take up to 12 MB, because a changed leaf
+ * block can take three times its packed size in memory.
  */
 export const LEAVES_CHANGED_MAX = 512;
 /** Maximum number of cached leaf blocks. A leaf block has up to 8,000 bytes. */
@@ -211,7 +211,10 @@ export class CountedKeySets implements KeyValue {
     }
   }
 
-  /** Splits a range so that each part lies in one counted table, or outside all counted tables. */
+  /**
+   * Splits a range into parts. Each part lies completely in one counted table, or completely outside all counted
+   * tables.
+   */
   #partsOf({ gte, lt }: KeyRange): RangePart[] {
     if (Buffer.compare(gte, lt) >= 0) return [];
     const parts: RangePart[] = [];

@@ -8,9 +8,9 @@
  * groups of about ten neighbouring entries. Writing such a group takes as long as writing one entry.
  *
  * The index watermark is the height up to which the indexes contain all transactions. The first commit that appends a
- * block without the index entries of its transactions also writes the index watermark. The process keeps the missing
- * entries in memory. After a restart, the new process computes the missing entries from the blocks. A backfill writes
- * the missing entries into the indexes.
+ * block without the index entries of the block's transactions writes the index watermark, too. The process keeps the
+ * missing entries in memory. After a restart, the new process computes the missing entries from the blocks. A backfill
+ * writes the missing entries into the indexes.
  */
 
 import { assert, messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -69,7 +69,7 @@ export class DeferredIndexes {
   /**
    * @param shortListMax maximum number of transactions in a short list of a transaction type. For an address, the
    *   maximum applies to its two lists (sent and received) together. The store keeps a short list only in the order of
-   *   the chain. It keeps a long list in several sort orders
+   *   the chain. The store keeps a long list in several sort orders
    */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;
@@ -124,9 +124,9 @@ export class DeferredIndexes {
 
   /**
    * The store calls this method at the end of each database transaction. If indexing is not deferred, the method writes
-   * all missing entries. If indexing is deferred, the method writes at most the index watermark. It writes the
-   * watermark if two conditions hold: entries are missing, and the indexes had no lag before this database transaction.
-   * Between two steps of a backfill, the method writes nothing.
+   * all missing entries. If indexing is deferred, the method writes no entries. In this case, the method writes the
+   * index watermark if two conditions hold: entries are missing, and the indexes had no lag before this database
+   * transaction. Between two steps of a backfill, the method writes nothing.
    */
   flush(keys: CountedWriter): void {
     if (this.#isBackfilling) return;
@@ -181,10 +181,10 @@ export class DeferredIndexes {
     const chunks = this.#lists.chunks(transactionTotal(this.#keys, tipHeight(this.#keys)))[Symbol.iterator]();
     const drops = this.#drops;
     for (let isDone = false; !isDone;) {
-      // Between two iterations of this loop, a database transaction can fail. `forget` then drops the pending entries,
-      // and a lookup can load these entries again. The loaded entries then have other row numbers in the pending index
-      // batch than the remaining chunks use. Without this check, the backfill would then end as if all entries were
-      // written.
+      // Between two iterations of this loop, a database transaction can fail. After such a failure, `forget` drops the
+      // pending entries, and a lookup can load these entries again. The entries that were loaded again have other row
+      // numbers in the pending index batch than the remaining chunks use. Without this check, the backfill would end as
+      // if all entries were written, although some entries are missing.
       assert(this.#isLoaded && this.#drops === drops, 'the pending entries are in memory until the backfill ends');
       keyValue.transact((keys) => {
         for (let pages = 0; pages < pagesMax;) {

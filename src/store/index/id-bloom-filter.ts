@@ -1,7 +1,7 @@
 /**
- * A Bloom filter for transaction ids, with one hash per id. With the filter, the store can tell for most new ids,
- * without reading the disk, that the chain does not contain them. During an import, nearly every id is new. An id is a
- * part of a hash, so the filter uses bits of the id itself as the hash.
+ * A Bloom filter for transaction ids, with one hash per id. For most new ids, the filter shows without a read from the
+ * disk that the chain does not contain the id. During an import, nearly every id is new. An id is a part of a hash, so
+ * the filter uses bits of the id itself as the hash.
  */
 
 /**

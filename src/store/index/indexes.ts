@@ -1,9 +1,9 @@
 /**
  * Computes the index entries of blocks, transactions and accounts. Three functions compute the entries of a block, of
- * an account, and of the data of a transfer. The store uses the same function to add entries and to remove them, so it
- * always removes exactly the entries that it added. Two other functions, `transactionEntries` and `longListEntry`,
- * compute only entries that the store removes. The entries that the store adds to the same tables come from the module
- * posting-lists.ts, which computes the entries of many transactions together.
+ * an account, and of the data of a transfer. To remove entries, the store uses the same function as to add these
+ * entries. It therefore always removes exactly the entries that it added. Two other functions, `transactionEntries` and
+ * `longListEntry`, compute only entries that the store removes. The entries that the store adds to the same tables come
+ * from the module posting-lists.ts, which computes the entries of many transactions together.
  */
 
 import { assert } from '../../primitives/errors.ts';

@@ -1,7 +1,7 @@
 /**
- * Packs neighbouring keys into one value: the number of keys (u16), the length of each key (u16), then the keys.
- * Integers are little-endian. An index has many small keys. Writing hundreds of keys as one value is much faster than
- * inserting each key into the tree of the database.
+ * Packs neighbouring keys into one value: the number of keys (u16), then the length of each key (u16), then the keys
+ * themselves. Integers are little-endian. An index has many small keys. Writing hundreds of keys as one value is much
+ * faster than inserting each key into the tree of the database.
  */
 
 import { EMPTY } from '../tables/ordered-bytes.ts';
@@ -11,7 +11,7 @@ const LENGTH_BYTES = 2;
 /**
  * Number of unused bytes that `packed` accepts in a buffer. The keys of a block can be a part of a larger buffer. If
  * the larger buffer is longer than twice the packed length of the block plus `UNUSED_BYTES_MAX`, `packed` copies the
- * keys into a buffer of exactly the packed length, so that the larger buffer can be freed. The value is the size of the
+ * keys into a buffer of exactly the packed length. The larger buffer can then be freed. The value is the size of the
  * pool from which Node.js takes small buffers.
  */
 const UNUSED_BYTES_MAX = 8192;

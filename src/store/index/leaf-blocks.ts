@@ -26,8 +26,8 @@ export const BLOCK_SIZES: BlockSizes = {
 };
 /**
  * Maximum number of keys that `addSorted` adds to a leaf block one by one. If more keys in one call belong to the same
- * leaf block, `addSorted` merges them with the keys of the block in one step. For a few keys, merging would take
- * longer.
+ * leaf block, `addSorted` merges these keys with the keys of the leaf block in one step. For a few keys, merging would
+ * take longer.
  */
 const KEYS_ALONE_MAX = 4;
 

@@ -12,8 +12,8 @@ import { PLACE_BYTES, writePlace } from '../tables/ordered-bytes.ts';
 const BYTES_AT_FIRST = 4096;
 /**
  * When the keys in the buffer have at least this number of bytes, `write` stops, and the caller calls `take`. The keys
- * of one `take` form one `IndexChunk` (transaction-lists.ts). A chunk must stay small, because each of its several
- * thousand keys can change a different leaf block.
+ * of one `take` form one `IndexChunk` (transaction-lists.ts). A chunk must stay small, because each of the several
+ * thousand keys in a chunk can change a different leaf block.
  */
 const BYTES_AT_ONCE = 1 << 16;
 /**
@@ -36,7 +36,8 @@ export class ListEntryWriter {
    * the buffer has at least `BYTES_AT_ONCE` bytes. The keys of earlier calls since the last `take` are part of this
    * number.
    *
-   * @param prefix prefix of the keys; it must be equal to or above every prefix that was written since the last `take`
+   * @param prefix prefix of the keys. The prefix must be equal to or above every prefix that was written since the last
+   *   `take`
    * @param rows row numbers in the batch, in the order of their keys. Each row of the batch is one transaction
    * @param sort sort order of the table or list for which the method writes keys. Each key has the sort value of its
    *   row before the transaction place. Undefined for a list in the order of the chain, because the keys of such a list

@@ -79,7 +79,7 @@ export class OrderStatisticTree {
     return this.#root().total;
   }
 
-  /** Finds the leaf block in whose range a key lies; the leaf block need not contain the key. */
+  /** Finds the leaf block in whose range a key lies, even if the leaf block does not contain the key. */
   find(key: Uint8Array): LeafPlace {
     const path: Step[] = [];
     let block = this.#root();
@@ -187,9 +187,9 @@ export class OrderStatisticTree {
 
   /**
    * Checks the inner blocks on the disk. Returns the start of the root in three cases: the starts in an inner block are
-   * not in order, an inner block is missing, or an inner block has another number of keys than its parent states. If an
-   * inner block is on the disk but not in the tree, the method returns the start of this inner block. Returns undefined
-   * if all inner blocks are correct.
+   * not in order, an inner block is missing, or the number of keys in an inner block differs from the number in the
+   * parent block. If an inner block is on the disk but is not part of the tree, the method returns the start of this
+   * inner block. Returns undefined if all inner blocks are correct.
    */
   wrongBlock(): Buffer | undefined {
     const known = new Set<string>();

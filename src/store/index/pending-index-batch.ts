@@ -1,7 +1,7 @@
 /**
  * Keeps transactions in memory until their index entries are written. The batch stores the transactions as columns of
- * numbers. If the transactions were objects, a hundred thousand of them would take several times as much memory, and
- * garbage collection would copy these objects.
+ * numbers. If the batch stored the transactions as objects, a hundred thousand transactions would take several times as
+ * much memory, and garbage collection would copy these objects.
  */
 
 import type { TransactionPlace } from '../../ports/store.ts';

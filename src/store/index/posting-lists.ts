@@ -79,8 +79,8 @@ export class PostingLists {
 
   /**
    * Yields the keys for the tables that list all transactions by amount, by fee and by timestamp. The caller must use
-   * each `KeyBlock` before it asks for the next `KeyBlock`, because the next `KeyBlock` overwrites the memory of the
-   * keys. The same rule applies to the generators `inLists` and `inOrders`.
+   * each `KeyBlock` before the caller asks for the next `KeyBlock`, because the next `KeyBlock` overwrites the memory
+   * of the keys. The same rule applies to the generators `inLists` and `inOrders`.
    */
   *amongAll(): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();

@@ -10,8 +10,8 @@
  * Each list is stored in the order of the chain. A long list is also stored in every other sort order that a query can
  * ask for. A short list is stored only in the order of the chain, because each further sort order would need one more
  * entry for each transaction of the list. If a query asks for another order, the query sorts the few transactions of
- * the short list itself. For an address, the number of its sent and received transactions together decides whether its
- * lists are long. The two lists of an address therefore become long at the same time.
+ * the short list itself. For an address, the total number of sent and received transactions decides whether both lists
+ * of the address are long. The two lists of an address therefore become long at the same time.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -175,9 +175,9 @@ export class TransactionLists {
     const addresses = this.#grown(lists.addresses, lists.addressSizes(), (address) => this.#lengthOf(address, first));
     yield* this.#idChunks(stored);
     yield* chunksOf(this.#dataBlocks());
-    // A list that has become long needs sorted copies. The first chunks therefore write the entries of its stored
-    // transactions in all sort orders except the order of the chain. Later chunks write the entries of the pending
-    // transactions in all sort orders.
+    // A list that has become long needs sorted copies. For each such list, the first chunks therefore write the entries
+    // of the stored transactions in all sort orders except the order of the chain. Later chunks write the entries of
+    // the pending transactions in all sort orders.
     const begun = { isLongType: types.hasBegun, isLongAddress: addresses.hasBegun };
     for (const members of this.#membersOf(types.begun, addresses.begun, first)) {
       yield* chunksOf(new PostingLists(members).inOrders(begun));

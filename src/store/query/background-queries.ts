@@ -2,8 +2,8 @@
  * Answers queries that no index can answer. Only one query runs at a time. The query runs in chunks, over a snapshot of
  * the store. The node can apply blocks between two chunks, and other work waits for one chunk at most. The result of a
  * query is a list. The list stays in memory until the chain changes, or until newer lists need the memory of the list.
- * A query for another page of the same result reads the list in memory. Very long lists (see `ITEMS_KEPT_MAX`) do not
- * stay in memory.
+ * If a later query asks for another page of the same result, it reads the list in memory. Very long lists (see
+ * `ITEMS_KEPT_MAX`) do not stay in memory.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';

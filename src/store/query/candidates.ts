@@ -74,7 +74,8 @@ function ofParty(store: StoredChain, address: string): Candidates {
   return {
     size: sent.size + received.size,
     places: () => {
-      // A transaction from an address to itself is in `sent` and in `received`. Its place must be returned only once.
+      // A transaction from an address to itself is in `sent` and in `received`. The place of such a transaction must be
+      // returned only once.
       const places = new Map<string, TransactionPlace>();
       for (const list of [sent, received]) {
         for (const place of list.places()) places.set(`${place.height}.${place.index}`, place);

@@ -80,8 +80,8 @@ export class AccountQueries {
     return this.#work.read(
       `voters ${key} ${field} ${direction}`,
       (snapshot, pause) => sortedVoters(snapshot, key, orderOf(field, direction), pause),
-      // The list contains the addresses of the voters and not their accounts, because some hundred thousand accounts
-      // would take too much memory.
+      // The list contains only the addresses of the voters. If the list contained the accounts of the voters, some
+      // hundred thousand accounts would take too much memory.
       (addresses, store) => {
         const order = orderOf(field, direction);
         const page = listPage(addresses, query, {

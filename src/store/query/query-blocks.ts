@@ -139,7 +139,7 @@ export class BlockQueries {
 
   /**
    * Adds up the payments to a delegate for the rounds that ended in the time span and in which the delegate forged. The
-   * payments of a round are made in its last block.
+   * last block of a round makes the payments of the round.
    */
   async roundStatistics(
     publicKey: PublicKey,
@@ -227,8 +227,8 @@ export class BlockQueries {
   }
 
   /**
-   * Finds the blocks of a generator whose heights are in `heights`. Returns the span of their positions in the list of
-   * all blocks of the generator. The generator's first block in the chain has position 0.
+   * Finds a generator's blocks whose heights are in `heights`. Returns the span of the positions that these blocks have
+   * in the list of all blocks of the generator. The generator's first block in the chain has position 0.
    */
   #ordinals(publicKey: PublicKey, heights: Span): Span {
     const end = generatorBlocks(this.#store.tables, publicKey) - 1;

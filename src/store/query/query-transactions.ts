@@ -88,9 +88,9 @@ export class TransactionQueries {
   }
 
   /**
-   * Finds registrations of applications. A registration is a transaction, and it matches if it has the given id or
-   * registers the given name. If neither an id nor a name is given, the result is all registrations. A chain has few
-   * registrations, because only old blocks can contain registrations.
+   * Finds registrations of applications. A registration is a transaction. A registration matches if its transaction id
+   * is the given id, or if it registers the given name. If neither an id nor a name is given, the result is all
+   * registrations. A chain has few registrations, because only old blocks can contain registrations.
    */
   dapps({ transactionId, name, sort, ...page }: DappQuery): Page<TransactionEntry> {
     const store = this.#store;

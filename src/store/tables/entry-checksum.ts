@@ -46,7 +46,7 @@ export function checksumBytes({ low, high }: ChecksumSum): Buffer {
 
 /**
  * The result of the last call of `hashEntry`, in two variables. If `hashEntry` returned a new object for each of
- * millions of entries, it would be slower.
+ * millions of entries, the computation would be slower.
  */
 let hashLow = 0;
 let hashHigh = 0;

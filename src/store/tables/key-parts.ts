@@ -39,8 +39,8 @@ export interface KeyPart<T> {
   /**
    * Position after the value that begins at `at`.
    *
-   * @param rest the position at which the parts after this part begin, if all of these parts have a fixed size; `NaN`
-   *   if one of these parts has a variable size
+   * @param rest the position at which the next part begins. This position is known only if all parts after this part
+   *   have a fixed size; otherwise, the value is `NaN`
    */
   end(key: Buffer, at: number, rest: number): number;
   read(key: Buffer, at: number, end: number): T;

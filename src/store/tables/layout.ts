@@ -242,8 +242,8 @@ export interface TransactionOrder {
   readonly number: number;
   /**
    * Table of all transactions in this order. This member is undefined for the order by type, because the order by type
-   * needs no table of its own. The lists of all types, one after the other, contain all transactions in the order by
-   * type.
+   * needs no table of its own. The lists of the single types, one after the other, give all transactions in the order
+   * by type.
    */
   readonly table: TableName | undefined;
   /** Form of the sort value (for example, the amount) in a key. The place of the transaction follows the sort value. */

@@ -50,7 +50,10 @@ export function writeAccount(record: RecordWriter, account: Account): void {
   }
 }
 
-/** @param votes reads the account's votes; it is called only if the account has votes */
+/**
+ * @param votes function that reads the account's votes. `decodeAccount` calls this function only if the account has
+ * votes
+ */
 export function decodeAccount(address: Address, bytes: Buffer, votes: () => readonly PublicKey[]): Account {
   const record = new RecordReader(bytes);
   const flags = record.byte();

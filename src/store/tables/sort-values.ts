@@ -21,7 +21,10 @@ export interface SortValue {
   write(key: Buffer, value: SortInteger, at: number): number;
   /** The position after the value that begins at `at`. */
   end(key: Buffer, at: number): number;
-  /** The value itself if this form can represent it; otherwise the nearest value that this form can represent. */
+  /**
+   * Returns `value` if this form can represent `value`. Otherwise, returns the nearest value that this form can
+   * represent.
+   */
   nearest(value: SortInteger): SortInteger;
 }
 

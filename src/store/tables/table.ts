@@ -42,7 +42,10 @@ export interface TableRow<P extends readonly PartName[]> {
   readonly key: P;
   /** Text that describes the content of a value; empty if the keys have no values. */
   readonly value: string;
-  /** True for a counted table: its keys have no values, and form a counted key set (`index/counted-key-sets.ts`). */
+  /**
+   * True for a counted table. The keys of a counted table have no values, and form a counted key set
+   * (`index/counted-key-sets.ts`).
+   */
   readonly isCounted?: boolean;
 }
 
