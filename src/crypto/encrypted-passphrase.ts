@@ -36,8 +36,8 @@ export interface EncryptionOptions {
 
 const ITERATIONS = 1_000_000;
 /**
- * Maximum number of PBKDF2 rounds: ten times the default. A derivation with the maximum takes a few seconds. Without
- * the maximum, a configuration file could delay the start of the node for a long time.
+ * Maximum number of PBKDF2 rounds: ten times the default. With this number of rounds, deriving a key takes a few
+ * seconds. Without a maximum, a configuration file could delay the start of the node for a long time.
  */
 const ITERATIONS_MAX = 10_000_000;
 const IV_BYTES = 12;
