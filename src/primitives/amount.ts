@@ -1,8 +1,7 @@
 /** Reads and writes amounts. An amount is a whole number of beddows, as a bigint. 1 LSK = 10^8 beddows. */
 
 /**
- * Largest amount of a transaction, and largest balance that the recipient is allowed to have after a transfer: 2^63 - 1
- * beddows.
+ * Maximum amount of a transaction, and maximum balance of the recipient after a transfer: 2^63 - 1 beddows.
  */
 export const AMOUNT_MAX = 9_223_372_036_854_775_807n;
 

@@ -93,7 +93,7 @@ const TERMS_MAX = 8_000;
  */
 const WHOLE_LIMBS_MAX = 4;
 
-/** Neighbouring limbs of a number. */
+/** A group of neighbouring limbs of one number. */
 interface Limbs {
   /** The limb `values[index]` counts units of `LIMB ** (base + index)`. */
   readonly base: number;

@@ -52,7 +52,8 @@ function ipv6Bytes(text: string): readonly number[] | undefined {
  * Returns the 16-bit groups of a part of an IPv6 address; undefined if the part is invalid.
  *
  * @param half the part of the address before or after `::`; the whole address if the address does not contain `::`
- * @param isLast true if the address ends with `half`; the last two groups can then be written as an IPv4 address
+ * @param isLast true if the address ends with `half`; in this case, the last two groups can be written as an IPv4
+ *   address
  */
 function groupsOf(half: string, isLast: boolean): number[] | undefined {
   if (half === '') return [];

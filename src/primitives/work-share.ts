@@ -1,9 +1,10 @@
 /**
- * Limits the share of the main thread's time that work for other parties is allowed to take. Work for other parties
- * means the HTTP requests and event streams of strangers (clients whose addresses are not `127.0.0.1`, not `::1` and
- * not in `http.accessWhitelist`), and the requests of all peers. All work for other parties shares one budget. If HTTP
- * and peers had separate budgets of one half each, no time would be left for blocks. Work waits while the budget is
- * used up. Work that cannot be postponed does not wait, but `spend` subtracts the time of this work from the budget.
+ * Limits the share of the main thread's time that work for other parties is allowed to take. Work for other parties has
+ * two parts: the HTTP requests and event streams of strangers, and the requests of all peers. Strangers are clients
+ * whose addresses are not `127.0.0.1`, not `::1` and not in `http.accessWhitelist`. All work for other parties shares
+ * one budget. If HTTP and peers had separate budgets of one half each, no time would be left for blocks. Work waits
+ * while the budget is used up. Work that cannot be postponed does not wait, but `spend` subtracts the time of this work
+ * from the budget.
  */
 
 /**
