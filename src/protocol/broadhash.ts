@@ -1,6 +1,6 @@
 /**
- * Computes the broadhash: a digest of the ids of the last five blocks of a chain. In generation 2, each node compares
- * its broadhash with the broadhashes of its peers.
+ * Computes the broadhash: a digest of the ids of a chain's last five blocks. In generation 2, each node compares its
+ * broadhash with the broadhashes of its peers.
  */
 
 import { sha256Hex } from '../crypto/hash.ts';

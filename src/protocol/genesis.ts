@@ -20,11 +20,11 @@ export interface GenesisFormat extends BlockFormat {
   readonly blockVersion: number;
   /** The type number that a kind of transaction has in the generation. */
   typeOf(kind: PayloadKind): number;
-  /** Bytes of a transaction without signatures and network identifier. */
+  /** Returns the bytes of a transaction, without signatures and without the network identifier. */
   basicBytes(transaction: Transaction): Uint8Array;
   /** Returns the payload of a vote transaction in this generation. */
   votePayload(votes: readonly string[], voter: Address): Payload;
-  /** The genesis block in the file format of lisk-sdk. */
+  /** Returns the genesis block in the file format of lisk-sdk. */
   toJson(genesis: Block, communityIdentifier: string): JsonObject;
 }
 
@@ -45,7 +45,7 @@ export interface GenesisRequest {
   readonly delegates: readonly GenesisDelegate[];
   /** Other accounts to fund, each with the amount in beddows that the account gets. */
   readonly accounts?: readonly { readonly address: Address; readonly amount: bigint }[];
-  /** Votes in addition to the votes of the funder. */
+  /** Further votes, in addition to the votes of the funder. */
   readonly votes?: readonly { readonly voter: KeyPair; readonly delegates: readonly PublicKey[] }[];
 }
 

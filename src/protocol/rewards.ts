@@ -1,4 +1,4 @@
-/** Computes block rewards and the supply from the height. */
+/** Computes the reward of the block at a height, and the supply at a height. */
 
 import { GENESIS_SUPPLY, type RewardParams } from './params.ts';
 

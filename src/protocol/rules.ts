@@ -68,8 +68,8 @@ export interface Rules {
    * checks, and the verification tries the right member's key first. No verdict on the transaction depends on the
    * search.
    *
-   * @param state the state from which the search takes the keys, usually the state at the tip. It is possible that a
-   *   later block than the next block will contain the transaction
+   * @param state the state from which the search takes the keys, usually the state at the tip. The state need not be
+   *   the state directly before the block that will contain the transaction
    * @returns undefined if the transaction has only its primary signature
    */
   signatureSearch(state: StateReader, transaction: Transaction): SignatureSearch | undefined;
@@ -220,8 +220,8 @@ export interface Rules {
   prefersTip(announced: AnnouncedTip, than: AnnouncedTip): boolean;
 
   /**
-   * True if blocks become final (BFT). Only in this case, the protocol forbids a delegate to sign two headers that
-   * contradict each other.
+   * True if blocks become final (BFT). If blocks become final, the protocol forbids that a delegate signs two headers
+   * that contradict each other. If blocks do not become final, the protocol has no such rule.
    */
   readonly hasFinality: boolean;
 
@@ -240,9 +240,10 @@ export interface Rules {
   // ---- slots and rounds ---------------------------------------------------------------------------------------------
 
   /**
-   * Returns the public keys of the delegates that are allowed to forge in the round of a block, in the order of their
-   * slots. Entry `slot mod activeDelegates` is the owner of the slot. The result has fewer than `activeDelegates`
-   * entries if fewer delegates exist. The result is empty if the state has no delegate list for the round.
+   * Returns the public keys of the delegates that are allowed to forge in the round of a block, in the order of the
+   * delegates' slots. Entry `slot mod activeDelegates` is the owner of the slot. The result has fewer than
+   * `activeDelegates` entries if fewer delegates exist. The result is empty if the state has no delegate list for the
+   * round.
    *
    * @param height height of the block to be forged; `state` must be the state after the parent of this block
    */
@@ -279,9 +280,9 @@ export interface Rules {
   contradiction(earlier: SignedHeader, header: SignedHeader): string | undefined;
 
   /**
-   * Finds the header that the engine passes to `forge` as `previouslyForged` if perhaps the delegate has signed headers
-   * that are not in the signing journal. In all other cases, `previouslyForged` is the delegate's last header in the
-   * journal.
+   * The engine calls this function if it is possible that the delegate has signed headers that are not in the signing
+   * journal. The function finds the header that the engine then passes to `forge` as `previouslyForged`. In all other
+   * cases, `previouslyForged` is the delegate's last header in the journal.
    */
   handOver(state: StateReader, tip: BlockHeader, request: HandOverRequest): HandOver;
 }

@@ -10,8 +10,8 @@ import type { Address, BlockHeader, PublicKey, TransactionId } from './types.ts'
 export interface MultisignatureGroup {
   readonly min: number;
   /**
-   * Time in hours for the members to sign a transaction, as the registration of the group states it. The node stores
-   * and shows this lifetime, but no rule depends on the lifetime.
+   * Number of hours that the members have to sign a transaction, as the registration of the group states. The node
+   * stores and shows this lifetime, but no rule depends on the lifetime.
    */
   readonly lifetime: number;
   readonly members: readonly PublicKey[];
@@ -128,9 +128,10 @@ export function emptyAccount(address: Address): Account {
 }
 
 /**
- * Returns a copy of the account with another balance. If `publicKey` is given, the copy also has this public key. Each
- * transfer makes three such copies, so the function must be fast. The function copies the properties one by one. The
- * spread syntax (`...account`) would take twenty times as long, because accounts do not all have the same properties.
+ * Returns a copy of the account with the given balance. If `publicKey` is given, the copy also has this public key.
+ * Each transfer makes three such copies, so the function must be fast. The function copies the properties one by one.
+ * The spread syntax (`...account`) would take twenty times as long, because accounts do not all have the same
+ * properties.
  */
 export function withBalance(account: Account, balance: bigint, publicKey = account.publicKey): Account {
   const { address, votes, producedBlocks, missedBlocks, forgedFees, forgedRewards } = account;

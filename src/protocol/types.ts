@@ -42,8 +42,8 @@ export type Payload =
   | {
       readonly kind: 'vote';
       /**
-       * Each vote is `+` or `-`, followed by a public key in the letter case in which it was sent. The signatures cover
-       * the order of the votes and the letter case of the keys.
+       * Each vote is `+` or `-`, followed by a public key in the letter case that the sender wrote. The signatures
+       * cover the order of the votes and the letter case of the keys.
        */
       readonly votes: readonly string[];
       /** The amount, in beddows. The amount is 0 except in transactions for which the network has an exception. */
@@ -58,7 +58,7 @@ export type Payload =
       readonly kind: 'multisignature';
       readonly min: number;
       readonly lifetime: number;
-      /** Each entry is `+`, followed by a member's public key in the letter case in which it was sent. */
+      /** Each entry is `+`, followed by a member's public key in the letter case that the sender wrote. */
       readonly keysgroup: readonly string[];
     }
   | { readonly kind: 'dapp'; readonly dapp: DappDescription }
@@ -136,8 +136,8 @@ export interface Transaction {
  */
 export interface OriginalJson {
   /**
-   * The key as the sender wrote it, if the key has upper-case letters. Nodes accept such a key only in the block in
-   * which the account gets its public key (`tx/apply.ts`).
+   * The sender's public key with the upper-case letters that the sender wrote; undefined for a lower-case key. Nodes
+   * accept upper-case letters only in the block in which the account gets its public key (`tx/apply.ts`).
    */
   readonly senderPublicKey?: string;
   /**
@@ -161,11 +161,11 @@ export interface BlockHeader {
   readonly totalAmount: bigint;
   /** Total fee of the transactions of the block, in beddows. */
   readonly totalFee: bigint;
-  /** Reward in beddows. */
+  /** Reward of the block in beddows, as the header states it. */
   readonly reward: bigint;
   /**
-   * Number of bytes of the payload, as the generator states it. The generator signs this number, and nodes refuse a
-   * number above `PAYLOAD_BYTES_MAX`. However, no node compares the number with the real size.
+   * Number of bytes of the payload, as the generator states this number. The generator signs this number, and nodes
+   * refuse a number above `PAYLOAD_BYTES_MAX`. However, no node compares the number with the real size.
    */
   readonly payloadLength: number;
   /** SHA-256 of the bytes of all transactions in their order, hexadecimal. */

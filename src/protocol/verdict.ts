@@ -206,8 +206,8 @@ export type ForkStatus =
    */
   | 'doubleForging'
   /**
-   * The block has the same parent as the tip, and fork choice prefers the block. The block replaces the tip, unless the
-   * tip is final.
+   * The block has the same parent as the tip, and fork choice prefers the block. If the tip is not final, the block
+   * replaces the tip.
    */
   | 'tieBreak'
   /**

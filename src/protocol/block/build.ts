@@ -115,7 +115,7 @@ function applicable(
 
 /**
  * Applies the unsigned block to an overlay of the state, so the state itself stays unchanged. If the rules refuse the
- * block, the function throws, and `buildBlock` does not sign the block.
+ * block, the function throws an error, and `buildBlock` does not sign the block.
  */
 function rehearse(state: StateReader, block: Block, parts: BuildParts, verify: SignatureOracle): void {
   try {

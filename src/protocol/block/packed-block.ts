@@ -11,7 +11,7 @@ import type { Block, Transaction } from '../types.ts';
 
 const LENGTH_BYTES = 4;
 const NUMBER_BYTES = 8;
-/** Number of bytes for the id and the sender's address of a transaction. */
+/** Number of bytes that a transaction's id and sender address take together in the second part of a packed block. */
 const FACTS_BYTES = 2 * NUMBER_BYTES;
 
 /**

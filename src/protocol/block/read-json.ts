@@ -80,8 +80,9 @@ export function readCount(json: unknown, name: string, missing?: number): number
 /**
  * Reads an amount in beddows. The amount can be any text that lisk-sdk's number library reads as an unsigned 64-bit
  * integer (`+7`, ` 7.0`, `7e0`), because the block's bytes contain the number, not its text. The amount can also be a
- * JSON number up to 2^53 - 1, because some peers send numbers. A list with one element is read like this element, as in
- * lisk-sdk's number library. The function reads a missing amount, `null`, `false` and the empty text as 0.
+ * JSON number up to 2^53 - 1, because some peers send numbers. The function reads a list with one element like the
+ * element itself, as lisk-sdk's number library does. The function reads a missing amount, `null`, `false` and the empty
+ * text as 0.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`
  */

@@ -12,7 +12,7 @@ import type { Block, BlockHeader, SignatureCheck, SignatureOracle, Transaction, 
 import { BlockRejected, textOfTransactionError } from '../verdict.ts';
 import type { TransactionError } from '../verdict.ts';
 
-/** The functions of a generation that return the bytes to sign or to hash. */
+/** The functions of a generation that return the bytes for a signature or for a hash. */
 export interface BlockFormat {
   /** The bytes that the generator signs: the header without its signature. */
   headerBytes(header: BlockHeader): Uint8Array;

@@ -21,10 +21,10 @@ import type { BlockHeader, PublicKey } from '../types.ts';
 const LISTS_KEPT = 2;
 
 /**
- * Increases the number of forged blocks of the block's generator by 1. If the block is the last block of its round, the
- * function also counts missed blocks, pays earnings, updates the vote weights and stores the list of the next round.
- * For the genesis block, the function pays no earnings and counts no missed blocks. However, the function updates the
- * vote weights and stores the list of round 1. The votes of the genesis block therefore take effect immediately.
+ * Adds 1 to the generator's count of forged blocks. If the block is the last block of its round, the function also
+ * counts missed blocks, pays earnings, updates the vote weights and stores the list of the next round. For the genesis
+ * block, the function pays no earnings and counts no missed blocks. However, the function updates the vote weights and
+ * stores the list of round 1. The votes of the genesis block therefore take effect immediately.
  */
 export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainParams): void {
   countProducedBlock(state, addressOf(block.generatorPublicKey));

@@ -27,8 +27,8 @@ export function createTransactionRules(params: ChainParams, codec: Gen2Codec): s
 
 /**
  * The reason why this node drops a transaction from its pool and never puts it into a block; undefined if there is no
- * such reason. The function returns a reason only for a vote whose recipient and sender are different accounts. Such a
- * vote can be applied by lisk-sdk only in a block for which lisk-sdk also loads the recipient's account
+ * such reason. The function returns a reason only for a vote whose recipient and sender are different accounts. The
+ * reference (lisk-sdk) can apply such a vote only in a block for which it also loads the recipient's account
  * (`voteWeightFault`). The vote could therefore wait in the pool for hours, and displace other transactions.
  */
 export function forgingFault({ id, payload, senderId }: Transaction): TransactionError | undefined {

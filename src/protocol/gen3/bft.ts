@@ -203,7 +203,7 @@ export function addHeader(bftState: BftState, header: BftHeader, minHeightActive
 
 /**
  * Returns the lowest height for which a header is allowed to precommit. The result is never more than `range` heights
- * below the header. From the result on, all blocks that the delegate forged are in this chain: the members
+ * below the header. All blocks that the delegate forged at this height and above are in this chain: the members
  * `maxHeightPreviouslyForged` of the delegate's headers prove this. `addHeader` applies further limits.
  */
 function minPrecommitHeight(bftState: BftState, header: BftHeader, limits: BftLimits): number {

@@ -31,7 +31,7 @@ import { applyDpos, newestListAfter } from './dpos.ts';
 import { loadBftState, saveBftState } from './bft-state.ts';
 
 /**
- * Version of blocks of this generation. On live networks, the blocks from before the change to generation 3 have older
+ * Version of blocks of this generation. On live networks, the blocks below the first block of generation 3 have older
  * versions.
  */
 export const BLOCK_VERSION = 2;

@@ -56,7 +56,7 @@ function listsKept(offset: number): number {
   return offset <= 4 ? LISTS_KEPT_MIN : offset + 5;
 }
 
-/** Index of the newest frozen list after the block of this height was applied. */
+/** Index of the list that is the newest frozen list after the node has applied the block at this height. */
 export function newestListAfter(height: number, params: RoundLength): number {
   return roundOf(height, params) + (isLastOfRound(height, params) ? 1 : 0);
 }

@@ -113,9 +113,9 @@ export function handOver(
 }
 
 /**
- * Highest height that an unknown header can have, on a chain whose only final block is the genesis block. If a third of
- * the delegates of a young chain waited for finality, no block would ever become final. The wait on a young chain is
- * therefore limited.
+ * Returns the highest height that an unknown header can have on a young chain (a chain whose only final block is the
+ * genesis block). If a third of the delegates of a young chain waited for finality, no block would ever become final.
+ * The wait on a young chain is therefore limited.
  *
  * @param wait.dueS chain time at which a block with the time `sinceS` should be final
  * @param wait.isNew true if the delegate forged none of the last `range` blocks (`ownHeaders`)
@@ -155,23 +155,26 @@ function boundOfYoungChain(
   if (hasMadeAllBlocks) return Math.min(reachable, tip.height);
   if (isWaitNeedless) return reachable;
   if (tip.timestamp < dueS) return undefined;
-  // The result is the height at the time `dueS` of a branch that has a block in each slot from the first forged block
-  // on. The unknown headers were signed before `sinceS`. The additional time from `sinceS` to `dueS` is necessary
-  // because perhaps the clock of the other node was ahead. The result does not depend on the height of the tip. If the
-  // result depended on the tip, delegates that sign later would name ever greater heights. Then no block below these
-  // heights would become final.
+  // The result is the height that a branch can reach until the time `dueS`, if the branch has a block in each slot from
+  // the first forged block on. The unknown headers were signed before `sinceS`. The additional time from `sinceS` to
+  // `dueS` is necessary because perhaps the clock of the other node was ahead. The result does not depend on the height
+  // of the tip. If the result depended on the tip, delegates that sign later would name ever greater heights. Then no
+  // block below these heights would become final.
   return FIRST_FORGED_HEIGHT + Math.max(0, Math.ceil((dueS - first.timestamp) / params.blockTimeS));
 }
 
 /**
- * Number of slots after the slot of `block` in which it is possible that another node signed before `sinceS`. The last
- * of these slots is the slot after the slot of `sinceS`, because perhaps the clock of the other node was ahead.
+ * Counts the slots after the slot of `block` in which another node can have signed before `sinceS`. The last counted
+ * slot is the slot that follows the slot of `sinceS`, because perhaps the clock of the other node was ahead.
  */
 function slotsUntil(sinceS: number, block: BlockHeader, params: Pick<ChainParams, 'blockTimeS'>): number {
   return Math.max(0, slotAt(sinceS, params) + 1 - slotAt(block.timestamp, params));
 }
 
-/** Height, at the time `untilS`, of a branch that has a block in each slot from the first forged block on. */
+/**
+ * The height that a branch can reach until the time `untilS`, if the branch has a block in each slot from the first
+ * forged block on.
+ */
 function heightUntil(state: StateReader, untilS: number, params: Pick<ChainParams, 'blockTimeS'>): number {
   const first = state.header(FIRST_FORGED_HEIGHT);
   if (first === undefined || untilS <= first.timestamp) return 0;

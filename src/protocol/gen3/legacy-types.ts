@@ -1,9 +1,9 @@
 /**
  * Defines transaction types 0 to 7 for the history of a generation 3 chain. These types have the bytes of generation 2,
- * and assets in the form of generation 3. The asset also contains the amount and the recipient: each of them is present
- * if the transaction has it. Most members are directly in the asset. The description of an application is in a nested
- * object (`asset.dapp`). The ids in transfers to and from applications are also in nested objects (`asset.inTransfer`,
- * `asset.outTransfer`).
+ * and assets in the form of generation 3. If the transaction has an amount, the asset also contains the amount. If the
+ * transaction has a recipient, the asset also contains the recipient. Most members are directly in the asset. The
+ * description of an application is in a nested object (`asset.dapp`). The ids in transfers to and from applications are
+ * also in nested objects (`asset.inTransfer`, `asset.outTransfer`).
  */
 
 import { assert } from '../../primitives/errors.ts';

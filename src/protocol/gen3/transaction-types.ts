@@ -25,7 +25,7 @@ import type { JsonObject, Payload, PayloadKind } from '../types.ts';
 const containsNul = (text: string): boolean =>
   text.includes('\0') || text.includes('\\u0000') || text.includes('\\x00');
 
-/** Compiles schemas with the formats of generation 3. */
+/** Compiles schemas. In these schemas, the text formats have the rules of generation 3. */
 export const GEN3_SHAPES = createShapeCompiler(containsNul);
 
 const TIMESTAMP_AT = 1;

@@ -11,7 +11,7 @@ import type { AssetReading } from './transaction-type.ts';
 
 type Registration = Extract<Payload, { kind: 'delegate' }>;
 
-/** Schema of the JSON object that contains the username. */
+/** Schema of the JSON object that contains the username of the new delegate. */
 export const DELEGATE_SCHEMA = {
   type: 'object',
   required: ['username'],

@@ -14,7 +14,7 @@ import type { AssetReading } from './transaction-type.ts';
 
 type Registration = Extract<Payload, { kind: 'multisignature' }>;
 
-/** Schema of the JSON object that describes the group. */
+/** Schema of the JSON object that describes the new group. */
 export const MULTISIGNATURE_SCHEMA = {
   type: 'object',
   required: ['min', 'lifetime', 'keysgroup'],

@@ -90,9 +90,9 @@ export function assetOf({ written }: Transaction, known: JsonObject): JsonObject
 
 /**
  * Returns the reason why lisk-sdk cannot store an otherwise valid transaction. Returns undefined if lisk-sdk can store
- * the transaction. The database of lisk-sdk refuses JSON that contains a NUL or a lone surrogate. Lisk-sdk cannot store
- * an asset whose nesting is too deep either, because lisk-sdk copies assets recursively. If a block contains a
- * transaction that lisk-sdk cannot store, lisk-sdk passes the block on to its peers, and then refuses the block.
+ * the transaction. The database of lisk-sdk refuses JSON that contains a NUL or a lone surrogate. Too deep nesting of
+ * an asset is another reason, because lisk-sdk copies assets recursively. If a block contains a transaction that
+ * lisk-sdk cannot store, lisk-sdk passes the block on to its peers, and then refuses the block.
  */
 export function storageFault({ id, written }: Transaction): TransactionError | undefined {
   const asset = written?.asset;
