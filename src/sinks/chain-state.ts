@@ -11,7 +11,8 @@ import type { Address, BlockHeader, PublicKey } from '../protocol/types.ts';
  * Number of headers that the state keeps below the oldest block with an undo record. If no block has an undo record,
  * the state keeps this number of headers below the tip. To apply a block, the rules read the headers of the block's
  * round, which are at most 101 headers. To decode a BFT state, the rules would read up to 505 headers. However, the
- * rules cache the decoded form of each BFT state that they save. Here, they therefore never decode a BFT state.
+ * rules cache the decoded form of each BFT state that they save. Therefore, the rules never decode a BFT state in this
+ * class.
  */
 const HEADERS_KEPT = 256;
 
@@ -108,7 +109,7 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
     return accounts;
   }
 
-  /** Reverts the newest block. */
+  /** Reverts the newest block with the help of its undo record. */
   revert(): void {
     const undo = this.#undo.pop();
     assert(undo !== undefined && undo.height === this.#tip?.height, 'only blocks with an undo record are reverted');

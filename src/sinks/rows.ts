@@ -9,8 +9,8 @@ import type { Address, Block, Payload, PublicKey, Transaction } from '../protoco
 import type { Row } from './tables.ts';
 
 /**
- * The columns that every table has, with the exception of `blocks`. These columns are the height of the block, the
- * position of the row (counted from 0 for each block and table), and the Unix time of the block in seconds.
+ * The columns that all tables other than `blocks` have. These columns are the height of the block, the position of the
+ * row (counted from 0 for each block and table), and the Unix time of the block in seconds.
  */
 export interface RowPlace {
   readonly height: number;

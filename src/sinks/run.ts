@@ -42,7 +42,7 @@ export interface SinkProgress {
    * complete ranges. `live`: the run makes the tail of the sink follow the chain.
    */
   readonly phase: 'replay' | 'backfill' | 'live';
-  /** Height that the phase has reached. */
+  /** Height of the last block that the run has handled in this phase. */
   readonly height: number;
   /** Last height of the final part of the sink; 0 while the sink has no complete range. */
   readonly finalHeight: number;
@@ -72,8 +72,8 @@ const REPLAY_REPORT_BLOCKS = 10_000;
 
 /**
  * Fills the sink until the signal is aborted. If `follows` is false, the function also ends when the sink has all
- * blocks of the chain. After this function has returned or thrown, the caller must call `end` of the sink and `close`
- * of the source.
+ * blocks of the chain. After this function has returned or thrown an error, the caller must call the method `end` of
+ * the sink and the method `close` of the source.
  *
  * @throws ProtocolError `SINK_OF_OTHER_CHAIN` when the chain does not contain the final part of the sink;
  *   `SINK_REVERTED_BELOW` when a block that counted as final was reverted; the errors of `RowMaker`, of the source and
@@ -138,8 +138,8 @@ class SinkWriter {
   async replay(): Promise<void> {
     const { source, signal } = this.#run;
     if (this.#finalHeight === 0) return;
-    // The replay of a large chain takes long. Therefore this method first refuses a chain that is shorter than the
-    // final part.
+    // The replay of a large chain takes a long time. Before the replay, this method therefore refuses a chain that is
+    // shorter than the final part.
     const height = await source.height();
     if (height < this.#finalHeight) throw this.#tooShort(height);
     for await (const block of source.blocks(1, this.#finalHeight)) {

@@ -33,7 +33,7 @@ export interface SinkPlace {
   readonly tail: readonly BlockPlace[];
 }
 
-/** First and last height; both belong to the span. */
+/** A span of heights, from `fromHeight` to `toHeight` (both included). */
 export interface HeightSpan {
   readonly fromHeight: number;
   readonly toHeight: number;

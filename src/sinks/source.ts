@@ -15,7 +15,7 @@ import type { Block, BlockId } from '../protocol/types.ts';
 export type ChainChange =
   | { readonly kind: 'applied'; readonly block: Block }
   | { readonly kind: 'reverted'; readonly height: number; readonly blockId: BlockId }
-  /** Blocks up to this height count as final. */
+  /** From now on, all blocks up to this height count as final. */
   | { readonly kind: 'final'; readonly height: number }
   /**
    * The source has reported the blocks from the height `fromHeight` (the argument of `changes`) up to the tip that the

@@ -22,7 +22,7 @@ const SINK_TABLES = {
     height: 'u32',
     id: 'u64',
     time: 'time',
-    /** Seconds since the epoch of the network. */
+    /** Timestamp of the block, in seconds since the epoch of the network. */
     timestamp: 'u32',
     version: 'u8',
     /** Id of the previous block; 0 in the row of the genesis block. */
@@ -43,7 +43,7 @@ const SINK_TABLES = {
     height: 'u32',
     /** Position of the transaction in the block, from 0. */
     position: 'u32',
-    /** Time of the block. */
+    /** Time of the block that contains the transaction. */
     time: 'time',
     id: 'u64',
     type: 'u8',

@@ -131,7 +131,7 @@ export class ClickHouseSink implements Sink {
     return {
       add: (rows) => lines.add(rows),
       put: async (span, lastBlockId) => {
-        // On a cluster, the rows of the draft already contain the id of one attempt to store them. A second attempt
+        // On a cluster, the rows of the draft already contain the id of one attempt to store the rows. A second attempt
         // would need rows with another id.
         assert(!isPut, 'a draft is stored once');
         isPut = true;
@@ -236,7 +236,8 @@ export class ClickHouseSink implements Sink {
   }
 
   async end(): Promise<void> {
-    // If the server does not answer this request, the lease expires, because this process does not renew it any more.
+    // If the server does not answer this request, the lease expires later, because this process no longer renews the
+    // lease.
     await this.#lease.release().catch(() => undefined);
     await this.#server.close();
   }
@@ -294,9 +295,9 @@ export class ClickHouseSink implements Sink {
 
   /**
    * Removes from the tail the blocks of all complete ranges, except the newest complete range. Each partition of the
-   * tail has the blocks of one range, so the sink drops whole partitions. The blocks of the newest complete range stay
-   * for the sake of running queries: if a query read the markers just before the sink inserted the marker of that
-   * range, the query still reads these blocks from the tail.
+   * tail has the blocks of one range, so the sink drops whole partitions. The blocks of the newest complete range stay,
+   * because running queries can still need these blocks: if a query read the markers just before the sink inserted the
+   * marker of that range, the query reads these blocks from the tail.
    */
   async #dropOldTail(): Promise<void> {
     const { database } = this.#server;

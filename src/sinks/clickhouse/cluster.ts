@@ -96,7 +96,8 @@ async function madeCluster(server: ClickHouseServer): Promise<{ readonly cluster
 
 /**
  * @param cluster cluster that the user named; undefined if the user wants the tables on one server
- * @throws ProtocolError `SINK_OF_OTHER_CLUSTER` if the final tables exist, but not in the place that `cluster` states
+ * @throws ProtocolError `SINK_OF_OTHER_CLUSTER` if the final tables exist and are not where `cluster` demands (on this
+ *   cluster, or on one server if `cluster` is undefined)
  */
 export async function refuseOtherCluster(server: ClickHouseServer, cluster: string | undefined): Promise<void> {
   const made = await madeCluster(server);

@@ -72,7 +72,7 @@ export class DaySums {
 
   readonly #heightsAtOnce: number;
 
-  /** @param heightsAtOnce number to use instead of `HEIGHTS_AT_ONCE` */
+  /** @param heightsAtOnce number that the class uses instead of `HEIGHTS_AT_ONCE` */
   constructor(sink: DaySumsSink, heightsAtOnce = HEIGHTS_AT_ONCE) {
     this.#sink = sink;
     this.#heightsAtOnce = heightsAtOnce;

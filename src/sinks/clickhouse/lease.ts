@@ -1,12 +1,12 @@
 /**
  * Takes, renews and ends the lease on a ClickHouse database. Each renewal inserts a row into the table `sink_lease`,
  * with the token of the process, and the time at which the lease ends. The clock of the ClickHouse server determines
- * this time. Of several rows with the same token, only the row with the highest `turn` is valid. A fence is a table
- * that accepts only rows with the token of the lease's holder (`schema.ts`). The sink inserts all markers, which make
- * rows visible, through fences. On a single server, the sink also inserts the rows of final blocks through fences. On a
- * cluster, the sink inserts these rows without a fence. An insert through a fence checks the lease and inserts the rows
- * in one statement. If the lease of the process has ended, for example because the process was paused, the server
- * therefore refuses the insert.
+ * this time. If several rows have the same token, only the row with the highest `turn` is valid. A fence is a table
+ * that accepts only rows with the token of the lease's holder (`schema.ts`). Markers make rows visible, and the sink
+ * inserts all markers through fences. On a single server, the sink also inserts the rows of final blocks through
+ * fences. On a cluster, the sink inserts the rows of final blocks without a fence. An insert through a fence checks the
+ * lease and inserts the rows in one statement. If the lease of the process has ended, for example because the process
+ * was paused, the server therefore refuses the insert.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -21,7 +21,7 @@ const POLL_MS = 100;
 interface HolderRow {
   readonly token: string;
   readonly owner: string;
-  /** Unix time at which the lease ends, in seconds. */
+  /** Unix time in seconds at which the lease ends. */
   readonly until: number;
 }
 
@@ -36,7 +36,7 @@ export class ClickHouseLease {
   #state: 'none' | 'held' | 'lost' = 'none';
   #renewedMs = 0;
   #timer: Timer | undefined;
-  /** Settles when the last renewal has ended. Each renewal waits for the end of the previous renewal. */
+  /** A promise that settles when the last renewal has ended. Each renewal waits for the end of the previous renewal. */
   #renewal: Promise<void> = Promise.resolve();
 
   constructor(server: ClickHouseServer, clock: Clock, holder: LeaseHolder) {
@@ -201,7 +201,7 @@ export class ClickHouseLease {
       await this.#killIfAble(`KILL QUERY WHERE ${own} ASYNC`);
       while ((await this.#server.rows(inserts)).length > 0) await this.#pause();
     }
-    // The function does not wait for deletions on shards, because such deletions delete only rows that stay invisible
+    // The function does not wait for deletions on shards, because these deletions remove only rows that stay invisible
     // (`cluster.ts`).
     const removals =
       `SELECT mutation_id FROM system.mutations WHERE database = '${database}' AND NOT is_done ` +

@@ -24,8 +24,8 @@
  * the attempt to write the range, and the marker names the valid attempt. If a process inserts rows after it has lost
  * its lease, these rows therefore stay invisible. For this reason, the rows of ranges on a cluster need no fence. The
  * table `balance_changes_per_day_final` contains the sums of the balance changes for each day and address. The rows of
- * this table contain the id of the attempt to write them, both on one server and on a cluster. These rows therefore
- * need no fence. However, the markers of these rows need a fence.
+ * this table contain the id of the attempt to write these rows, both on one server and on a cluster. These rows
+ * therefore need no fence. However, the markers of these rows need a fence.
  */
 
 import { ENGINE_TYPES } from '../engine-types.ts';
@@ -189,7 +189,7 @@ interface SpreadTable {
   readonly columns: string;
   /** SQL clauses for the partition and the sort order. */
   readonly order: string;
-  /** Expression that chooses the shard of a row. */
+  /** SQL expression that chooses the shard of a row. */
   readonly shard: string;
 }
 

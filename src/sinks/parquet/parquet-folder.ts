@@ -48,8 +48,8 @@ export function blockName({ height, blockId }: BlockPlace): string {
 export async function makeFolder(folder: string): Promise<void> {
   if (await isMade(folder)) return;
   await makeFolder(dirname(folder));
-  // This second call of `isMade` creates the folder, or finds that another process has created the folder meanwhile. If
-  // `isMade` returns false again (for example below `/proc`), `mkdir` throws an error with the reason.
+  // This second call of `isMade` creates the folder, or finds that another process has created the folder since the
+  // first call. If `isMade` returns false again (for example below `/proc`), `mkdir` throws an error with the reason.
   if (!(await isMade(folder))) await mkdir(folder);
 }
 

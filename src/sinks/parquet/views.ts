@@ -36,7 +36,7 @@ function view(name: string, select: string): string {
 /**
  * Makes the SELECT of the rows of a table in the given parts.
  *
- * @param parts ascending
+ * @param parts parts in ascending order of height
  * @returns a list with only this SELECT; an empty list if no part has rows of the table, because the engine refuses a
  *   pattern that matches no file
  */
