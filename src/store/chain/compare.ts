@@ -36,15 +36,15 @@ export interface Comparison {
 
 /**
  * Walks through both stores, and compares the keys and values of the two stores. Notes are not compared, because notes
- * belong to one node. Of the table `meta`, only the number of accounts and the checksum of the state are compared. The
+ * belong to one node. In the table `meta`, only the number of accounts and the checksum of the state are compared. The
  * keys of counted tables are compared one by one, and not as leaf blocks. The borders of leaf blocks depend on the
  * order in which the keys were added, so equal sets of keys can have different leaf blocks.
  *
  * A store can drop the undo records of final blocks. If one of the two stores lacks the undo record of a final block,
  * the comparison therefore reports no difference. While no block is final, a store keeps only the undo records of the
  * newest blocks (`UNDO_BLOCKS_WITHOUT_FINALITY`). If the chain of the examined store was once longer, this store lacks
- * older undo records that the expected store has. Missing records below the first undo record of the examined store are
- * therefore no difference.
+ * older undo records that the expected store has. Missing undo records below the first undo record of the examined
+ * store therefore do not count as a difference.
  *
  * @param finalizedHeight returns the finalized height. `compareStores` calls the function only if exactly one of the
  *   stores has an undo record

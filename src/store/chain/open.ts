@@ -272,7 +272,7 @@ function checkIdentity(keyValue: KeyValue, params: ChainParams, directory: strin
 /**
  * Overwrites the identity of a store (generation, network and parameters) with the identity of a network. Use this
  * function only for a copy of a chain that continues as the chain of a forked devnet. Never use this function on the
- * store of a running network, because the store would then pass for a store of another network.
+ * store of a running network, because the store would then state the identity of another network.
  */
 export function writeIdentity(keyValue: KeyValue, params: ChainParams): void {
   keyValue.transact((writer) => putIdentity(writer, params));

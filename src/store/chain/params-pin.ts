@@ -10,8 +10,8 @@ import { utf8 } from '../../primitives/bytes.ts';
 import { ACTIVE_DELEGATES, type ChainParams } from '../../protocol/params.ts';
 
 /**
- * Maximum number of characters of a value in the text. For a longer value, for example the exceptions of a network
- * (`exceptions.json`), the text has the SHA-256 of the value instead.
+ * Maximum number of characters that the value of a parameter takes in the text. For a longer value, for example the
+ * exceptions of a network (`exceptions.json`), the text has the SHA-256 of the value instead.
  */
 const VALUE_LENGTH_MAX = 200;
 

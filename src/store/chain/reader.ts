@@ -17,7 +17,7 @@ import { openedStore, readChainStore, type ChainStoreOptions, type MemoryChainSt
  */
 const SNAPSHOT_MS_MAX = 30_000;
 
-/** The chain at one moment. */
+/** A read-only snapshot of the chain at one moment. */
 export interface ReaderSnapshot {
   readonly store: StoredChain;
   /**

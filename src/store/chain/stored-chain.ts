@@ -36,7 +36,8 @@ export interface StoredChain extends ChainStore, DeferrableIndexes {
    */
   readonly shortListMax: number;
   /**
-   * Returns a read-only view of the store at this moment. The view is valid until the view or this store is closed.
+   * Returns a read-only view of the store at this moment. The view is valid until the caller closes the view or this
+   * store.
    */
   snapshot(): StoredChain;
   /**

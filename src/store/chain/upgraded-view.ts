@@ -47,7 +47,7 @@ class View implements KeyValue {
   readonly #memory: () => MemoryKeyValue;
   readonly #isReadOnly: boolean;
 
-  /** @param memory returns the tables `IN_MEMORY` */
+  /** @param memory function that returns the tables `IN_MEMORY` after the upgrade */
   constructor(disk: KeyValue, memory: () => MemoryKeyValue, isReadOnly = false) {
     this.#disk = disk;
     this.#memory = memory;

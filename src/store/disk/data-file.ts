@@ -37,8 +37,9 @@ const PAGE_BYTES_MAX = 65_536;
 const NO_PAGE = 0xffff_ffff_ffff_ffffn;
 
 /**
- * Maximum number of times that a changing file is read. A process commits at most a few thousand times a second. A read
- * takes less time than a commit, so two successive reads soon find the same bytes.
+ * Maximum number of times that the function `examine` reads a file that changes between the reads. A process commits at
+ * most a few thousand times a second. A read takes less time than a commit, so two successive reads soon find the same
+ * bytes.
  */
 const LOOKS_MAX = 100;
 

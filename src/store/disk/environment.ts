@@ -172,7 +172,7 @@ export function openForReading(
       // overwrite pages that the reader needs.
       refuseForeignFiles(directory, [LOCKS_FILE], access);
       if (existsSync(directory) && isOnReadOnlyMedium(directory, access)) refuseOwner(directory, clock);
-      // If LMDB opened an empty file for reading, it would end the process with a signal.
+      // If LMDB opened an empty file for reading, LMDB would end the process with a signal.
       if (refuseDamagedFile(directory) === 'none') throw storeMissing(directory);
       prepareLocksFile(directory);
       return openEnvironment(directory, { readOnly: true });
@@ -337,8 +337,8 @@ function refuseSharedFile(directory: string): void {
  * temporary name, and then links the file to its final name, so that no other process opens an incomplete file.
  *
  * @throws the error of the system if the file cannot be opened or created. However, if this process only lacks write
- *   access, the function throws nothing. If the file is a symbolic link without a target, the message of the error says
- *   so
+ *   access, the function throws nothing. For a symbolic link without a target, the function throws an error that names
+ *   this cause
  */
 function prepareLocksFile(directory: string): void {
   const path = join(directory, LOCKS_FILE);

@@ -239,7 +239,7 @@ class LmdbSnapshot implements KeyValue {
   readonly #release: () => Promise<void>;
   #closed = false;
 
-  /** @param release called once, after the transaction has ended */
+  /** @param release function that the snapshot calls once, after its read transaction has ended */
   constructor(database: Database<Buffer, Buffer>, release: () => Promise<void>) {
     this.#database = database;
     this.#held = database.useReadTransaction();

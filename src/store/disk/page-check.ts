@@ -37,9 +37,15 @@ const NO_PAGE = 0xffff_ffff_ffff_ffffn;
 const DEPTH_MAX = 32;
 
 export interface PageCheckOptions {
-  /** The check starts with the leaf whose range of keys contains this key; by default with the first leaf. */
+  /**
+   * The check starts with the leaf page whose range of keys contains this key. By default, the check starts with the
+   * first leaf page.
+   */
   readonly from?: Uint8Array;
-  /** The check stops before the first leaf whose range starts at this key or above; by default after the last leaf. */
+  /**
+   * The check stops before the first leaf page whose range starts at this key or above. By default, the check stops
+   * after the last leaf page.
+   */
   readonly to?: Uint8Array;
   /**
    * Number of pages to check in the tree of entries; by default all pages. The check ends only after a complete leaf

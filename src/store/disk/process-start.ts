@@ -33,7 +33,10 @@ export function isEnding(pid: number): boolean {
   }
 }
 
-/** Like `isEnding`, for the process that `stat` describes. @param stat content of `/proc/<pid>/stat` */
+/**
+ * Returns true under the same condition as `isEnding`, for the process that `stat` describes. @param stat content of
+ * `/proc/<pid>/stat`
+ */
 export function isEndingIn(stat: string): boolean {
   const fields = fieldsOf(stat);
   return isZombie(fields) && Number(fields[17]) > 1;

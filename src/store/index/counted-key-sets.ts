@@ -33,7 +33,8 @@ export interface CountedWriter extends KeyValueWriter {
   /**
    * Adds many keys without values. One call of `putSorted` is much faster than a call of `put` for each key.
    *
-   * @param keys ascending keys of one counted table; the caller is allowed to reuse their memory after the call
+   * @param keys keys of one counted table, in ascending order. After the call, the caller is allowed to reuse the
+   *   memory of these keys
    * @returns number of leaf blocks that had no unwritten change before this call, and that this call has changed
    */
   putSorted(keys: KeyBlock): number;

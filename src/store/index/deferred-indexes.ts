@@ -63,7 +63,7 @@ export class DeferredIndexes {
   #partEnd: number | undefined;
   #isDeferring = false;
   #isBackfilling = false;
-  /** Number of calls of `forget`. */
+  /** Number of times that `forget` was called. */
   #drops = 0;
 
   /**

@@ -1,6 +1,6 @@
 /**
- * Reads and writes the index watermark, which is a height. The indexes can lack entries of transactions in blocks above
- * the watermark. A store whose indexes are complete has no watermark.
+ * Reads and writes the index watermark, which is a height. For blocks above this height, the indexes can lack the
+ * entries of transactions. A store whose indexes are complete has no watermark.
  */
 
 import { assert, ProtocolError } from '../../primitives/errors.ts';

@@ -63,7 +63,7 @@ export class KeyBlock {
     return new KeyBlock(bytes, ends);
   }
 
-  /** @param keys ascending keys */
+  /** @param keys keys in ascending order */
   static from(keys: readonly Uint8Array[]): KeyBlock {
     let end = 0;
     return new KeyBlock(

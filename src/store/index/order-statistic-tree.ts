@@ -5,7 +5,8 @@
  * of keys in the subtree of each of these blocks. Both the leaf blocks and the inner blocks are entries of the store's
  * database. The tree reads an inner block from the disk only when a method needs the block. A search needs one inner
  * block of each level. The trees of all tables share a cache of at most `INNER_BLOCKS_CACHED_MAX` inner blocks.
- * Therefore, neither the time to open a store nor the memory of this cache depends on the number of leaf blocks.
+ * Therefore, the time to open a store does not depend on the number of leaf blocks, and the memory of this cache does
+ * not depend on this number either.
  */
 
 import type { LruMap } from '../../primitives/bounded.ts';
@@ -43,7 +44,7 @@ interface Step {
  */
 export type LeafPath = readonly Step[];
 
-/** A leaf block and its path. */
+/** The place of a leaf block in the tree. */
 export interface LeafPlace {
   readonly path: LeafPath;
   /**

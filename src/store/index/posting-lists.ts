@@ -12,8 +12,8 @@ import { ADDRESS_ORDERS, SELF_LIST, TABLES, TRANSACTION_ORDERS, TYPE_ORDERS } fr
 import { ListEntryWriter } from './list-entries.ts';
 
 /**
- * The functions that return true if the list of a transaction type is long, or if the lists of an address are long (see
- * transaction-lists.ts).
+ * Finds out which lists are long (see transaction-lists.ts). `isLongType` returns true if the list of a transaction
+ * type is long. `isLongAddress` returns true if the two lists of an address are long.
  */
 export interface LongLists {
   readonly isLongType: (type: number) => boolean;

@@ -4,8 +4,8 @@
  * timestamp. Each transaction type has a list of its transactions in the order of the chain. Each address has two such
  * lists: a list of its sent transactions, and a list of its received transactions. New entries wait in a pending index
  * batch. A commit or a backfill sorts the pending entries and writes them list by list, because writing each key alone
- * takes several times as long. Entries to remove do not wait in the batch: the method `remove` removes these entries
- * from the store immediately.
+ * takes several times as long. Only new entries wait in the batch. Entries that must be removed do not wait: the method
+ * `remove` removes them from the store immediately.
  *
  * Each list is stored in the order of the chain. A long list is also stored in every other sort order that a query can
  * ask for. A short list is stored only in the order of the chain, because each further sort order would need one more
@@ -56,8 +56,8 @@ const MEMBERS_AT_ONCE = 20_000;
 /** Maximum number of ids that one chunk writes. */
 const IDS_PER_CHUNK = 4096;
 /**
- * Maximum number of keys with data of transfers that one chunk writes. The number is smaller than `IDS_PER_CHUNK`,
- * because each key can change a different leaf block.
+ * Maximum number of keys of the table `transactionsByData` that one chunk writes. The number is smaller than
+ * `IDS_PER_CHUNK`, because each key can change a different leaf block.
  */
 const DATA_PER_CHUNK = 1024;
 /**

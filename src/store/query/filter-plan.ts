@@ -1,7 +1,7 @@
 /**
- * Combines the filters of a query for transactions. The results are a predicate, lists that each contain all matching
- * transactions, bounds of the value by which the query sorts, and a set of candidates (`candidates.ts`). From all sets
- * of candidates for the query, the module returns the smallest set.
+ * Combines the filters of a query for transactions. The functions of this module return a predicate, bounds of the
+ * value by which the query sorts, a set of candidates (`candidates.ts`), and several lists. Each of these lists
+ * contains all matching transactions. The set of candidates is the smallest of all sets of candidates for the query.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -27,8 +27,9 @@ export function predicateOf(store: StoredChain, query: TransactionQuery): Predic
 }
 
 /**
- * Returns lists that each contain all transactions that match the query, and perhaps other transactions. The store can
- * have each of these lists in several sort orders. The last list of the result is the list of all transactions.
+ * Returns several lists. Each list contains all transactions that match the query, and perhaps other transactions. The
+ * store can have each of these lists in several sort orders. The last list of the result is the list of all
+ * transactions.
  */
 export function listFiltersOf(store: StoredChain, query: TransactionQuery): readonly ListFilter[] {
   const lists = filtersInUse(store, query).flatMap(({ containingList }) => containingList?.list ?? []);

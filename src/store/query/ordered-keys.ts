@@ -1,10 +1,10 @@
 /**
  * Reads index keys as one list that is sorted by a value inside the keys (the sort value), ascending or descending. An
  * index is the set of all keys with one prefix. A key tail is a key without the prefix of its index. A key tail
- * consists of the sort value and a tie-break. In both directions, key tails with equal sort values are in ascending
- * order of the tie-break. Several indexes can be read as one list. If two of these indexes can have the same key tail,
- * the caller also names a third index (`twice`), which contains exactly the key tails that are in both indexes. Without
- * the third index, such a key tail would be counted twice.
+ * consists of the sort value and a tie-break. Key tails with equal sort values are always in ascending order of the
+ * tie-break, even if the list is descending. Several indexes can be read as one list. If two of these indexes can have
+ * the same key tail, the caller also names a third index (`twice`), which contains exactly the key tails that are in
+ * both indexes. Without the third index, such a key tail would be counted twice.
  */
 
 import { assert } from '../../primitives/errors.ts';

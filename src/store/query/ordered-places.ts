@@ -129,7 +129,7 @@ class PlacesOfTypes implements OrderedPlaces {
   readonly #keys: KeyValueReader;
   readonly #types: readonly number[];
 
-  /** @param types ascending types */
+  /** @param types transaction types in ascending order */
   constructor(keys: KeyValueReader, types: readonly number[]) {
     this.#keys = keys;
     this.#types = types;

@@ -3,8 +3,8 @@
  * query reads the requested page from this index. If there is no such index, the query chooses a set of candidates. The
  * set contains all matching transactions, and perhaps other transactions. If there are several such sets, the query
  * chooses the smallest set. The query filters and sorts a small set in one step, and a larger set in chunks
- * (background-queries.ts). If the set is too large for sorting, the query reads an index in the requested order, in
- * chunks, and filters the transactions of the index.
+ * (background-queries.ts). If the set is too large for sorting, the query reads an index that has the requested order.
+ * The query reads this index in chunks, and filters the transactions of the index.
  */
 
 import { assert } from '../../primitives/errors.ts';

@@ -1,8 +1,8 @@
 /**
- * Defines the filters of a query for transactions, in `TRANSACTION_FILTERS` with one row for each filter. The compiler
- * reports a missing row. A row has the predicate of its filter and a source that contains all matching transactions.
- * The source is a list (the transactions of an address or of a type), a range of sort values (amounts or timestamps),
- * or a set of candidates (`candidates.ts`). `filter-plan.ts` combines the filters of a query.
+ * Defines the filters of a query for transactions. The table `TRANSACTION_FILTERS` has one row for each filter, and the
+ * compiler reports a missing row. A row has the predicate of its filter and a source that contains all matching
+ * transactions. The source is a list (the transactions of an address or of a type), a range of sort values (amounts or
+ * timestamps), or a set of candidates (`candidates.ts`). `filter-plan.ts` combines the filters of a query.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -25,7 +25,7 @@ export type Predicate = (transaction: Transaction, place: TransactionPlace) => b
 /** The filters of a query: all members of the query except sort and page. */
 export type TransactionFilters = Omit<TransactionQuery, keyof PageRequest | 'sort'>;
 
-/** The store, and all filters of the query. */
+/** The data that a filter's functions need besides the filter's own value: the store, and all filters of the query. */
 interface FilterContext {
   readonly store: StoredChain;
   readonly filters: TransactionFilters;

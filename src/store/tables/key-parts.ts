@@ -221,5 +221,5 @@ export const PARTS = {
 
 export type PartName = keyof typeof PARTS;
 
-/** Type of the values of a part. */
+/** The TypeScript type of the values that a part can have. */
 export type PartValue<N extends PartName> = (typeof PARTS)[N] extends KeyPart<infer T> ? T : never;

@@ -5,7 +5,7 @@
  * store use the same memory.
  */
 
-/** Keys from `gte` (inclusive) to `lt` (exclusive), in ascending order unless `reverse` is true. */
+/** Keys from `gte` (inclusive) to `lt` (exclusive), in ascending order, or in descending order if `reverse` is true. */
 export interface KeyRange {
   readonly gte: Uint8Array;
   readonly lt: Uint8Array;
@@ -13,8 +13,8 @@ export interface KeyRange {
   /** Maximum number of entries to read; by default, all entries of the range. */
   readonly limit?: number;
   /**
-   * Number of entries to skip before the first entry that is read. If `reverse` is true, the skipped entries are at the
-   * end of the range.
+   * Number of entries to skip before the first entry that is read. If `reverse` is true, the reading begins at the end
+   * of the range, so the skipped entries are at the end of the range.
    */
   readonly offset?: number;
 }

@@ -271,8 +271,8 @@ export const ADDRESS_ORDERS: readonly TransactionSort[] = TRANSACTION_SORTS.toSo
   (a, b) => TRANSACTION_ORDERS[a].number - TRANSACTION_ORDERS[b].number,
 );
 /**
- * Orders in which a long list of the transactions of one type is stored. The list of all transactions is stored in the
- * same orders.
+ * The orders in which the store keeps a long transaction list of one type. The store keeps the list of all transactions
+ * in the same orders.
  */
 export const TYPE_ORDERS: readonly TransactionSort[] = ADDRESS_ORDERS.filter(
   (sort) => TRANSACTION_ORDERS[sort].table !== undefined,

@@ -15,11 +15,11 @@ export type SortInteger = bigint | number;
 
 /** The form of a sort value in keys. */
 export interface SortValue {
-  /** Maximum number of bytes of a value. */
+  /** Maximum number of bytes that a value takes in a key. */
   readonly bytesMax: number;
   /** @returns the position after the value */
   write(key: Buffer, value: SortInteger, at: number): number;
-  /** The position after the value that begins at `at`. */
+  /** Returns the position after the value that begins at `at`. */
   end(key: Buffer, at: number): number;
   /**
    * Returns `value` if this form can represent `value`. Otherwise, returns the nearest value that this form can

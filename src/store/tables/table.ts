@@ -23,7 +23,7 @@ export interface KeySpan {
   readonly lt: Buffer;
 }
 
-/** Types of the values of a key's parts. */
+/** The TypeScript types of the values that the parts of a key have. */
 export type ValuesOf<P extends readonly PartName[]> = { [I in keyof P]: PartValue<P[I]> };
 /** The values of the first n parts of a key, where n is any number from 0 to the number of parts. */
 export type LeadingOf<V extends readonly unknown[]> = V extends readonly [...infer Head, unknown]
