@@ -47,8 +47,8 @@ export interface Ed25519 {
 }
 
 /**
- * Selects the preferred backend. If `sodium` is preferred but not available, the function selects `noble`. In both
- * cases, the function checks the selected backend with the edge cases of `ed25519-vectors.ts`.
+ * Selects the preferred backend. If `sodium` is preferred but not available, the function selects `noble`. The function
+ * checks the selected backend, `sodium` or `noble`, with the edge cases of `ed25519-vectors.ts`.
  *
  * @param prefer name of the preferred backend; by default `sodium`, the native library
  * @throws ProtocolError `ED25519_BACKEND_WRONG` if the backend gives a wrong answer to an edge case
