@@ -67,7 +67,8 @@ export class WorkShare {
 
   /**
    * Calls `work` when the budget has time left. Several waiting callbacks run in the order of the calls of `whenFree`.
-   * The callback itself must call `begin`, which measures the time of the work and subtracts this time from the budget.
+   * The callback itself must measure the time of its work with `begin`, because `whenFree` subtracts nothing from the
+   * budget.
    */
   whenFree(work: () => void): void {
     this.#waiting.push(work);
