@@ -219,7 +219,7 @@ function readTransaction(json: unknown, types: Types): Reading {
 }
 
 /**
- * True if a document has the form in which nodes write a transaction without member signatures (signatures by members
+ * True if a document has the form in which nodes write a transaction without members' signatures (signatures by members
  * of a multisignature group). The caller has checked that the document has an id. A document in this form satisfies the
  * base schema, so the caller skips the check of the schema. A document in another form can also be valid, so the caller
  * checks such a document with the schema.

@@ -115,10 +115,10 @@ export interface SharedMembers {
 }
 
 /**
- * Returns true if `members` have the form in which nodes write a transaction without member signatures. Members in this
- * form satisfy `BASE_PROPERTIES`. If the other members of the base schema are also valid, the caller skips the schema
- * check, because this check takes longer than all other steps of reading a transaction. If the result is false, the
- * transaction can still be valid, so the caller must make the schema check.
+ * Returns true if `members` have the form in which nodes write a transaction without members' signatures. Members in
+ * this form satisfy `BASE_PROPERTIES`. If the other members of the base schema are also valid, the caller skips the
+ * schema check, because this check takes longer than all other steps of reading a transaction. If the result is false,
+ * the transaction can still be valid, so the caller must make the schema check.
  */
 export function isPlainlyWritten(members: SharedMembers): boolean {
   const { id, blockId, height, confirmations, timestamp, signSignature, signatures, asset } = members;
