@@ -8,7 +8,7 @@ import { ProtocolError } from '../primitives/errors.ts';
 /**
  * Time in seconds from the last renewal of a lease to the end of the lease. If the process that holds the lease is
  * killed, another process can take the sink only after this time. With a shorter time, a process could lose its lease
- * only because the process or the server is busy.
+ * when the process or the server is busy.
  */
 export const LEASE_S = 30;
 /** Milliseconds between two renewals of a lease: a third of `LEASE_S`. */

@@ -169,9 +169,9 @@ export class ClickHouseLease {
       `INSERT INTO ${this.#server.database}.sink_lease (token, owner, turn, expires) ` +
         `SELECT ${text(token)}, ${text(owner)}, ${this.#turn}, now() + ${seconds}${condition}`,
     );
-    // `nowMs` is the time just before this process sent the request. The lease begins later, when the server runs the
-    // statement. This process counts the time until the next renewal from `nowMs`, so that a slow answer of the server
-    // does not delay the next renewal.
+    // `nowMs` is the time just before this process sent the request. The server counts the time of the lease from a
+    // later moment, at which the server runs the statement. This process counts the time until the next renewal from
+    // `nowMs`, so that a slow answer of the server does not delay the next renewal.
     this.#renewedMs = nowMs;
   }
 
