@@ -34,8 +34,9 @@ export function isEnding(pid: number): boolean {
 }
 
 /**
- * Returns true under the same condition as `isEnding`, for the process that `stat` describes. @param stat content of
- * `/proc/<pid>/stat`
+ * Returns true under the same condition as `isEnding`, for the process that `stat` describes.
+ *
+ * @param stat content of `/proc/<pid>/stat`
  */
 export function isEndingIn(stat: string): boolean {
   const fields = fieldsOf(stat);

@@ -95,7 +95,9 @@ export class KeyBlock {
   }
 
   /**
-   * Returns the number of keys below a bound. @param from number of keys that the caller knows to be below the bound
+   * Returns the number of keys below a bound.
+   *
+   * @param from number of keys that the caller knows to be below the bound
    */
   rank(bound: Uint8Array, from = 0): number {
     let low = from;
