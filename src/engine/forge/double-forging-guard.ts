@@ -50,8 +50,8 @@ const GENESIS_HEIGHT = 1;
 export class DoubleForgingGuard {
   readonly #dependencies: DoubleForgingGuardDependencies;
   /**
-   * The slots that the guard refused with `FORGING_ELSEWHERE` or `FORGING_WAITS_FOR_EMPTY_SLOT`. The node watches whether
-   * another node signs a block of the delegate in these slots.
+   * The slots that the guard refused with `FORGING_ELSEWHERE` or `FORGING_WAITS_FOR_EMPTY_SLOT`. The node watches
+   * whether another node signs a block of the delegate in these slots.
    */
   readonly #watched: WatchedSlots;
   /** For each delegate, the slot in which it was enabled. */
@@ -74,7 +74,7 @@ export class DoubleForgingGuard {
     this.#needless = needless;
     this.#handOvers = handOvers;
     this.#slotWatch = new SlotWatch({ ...dependencies, foreignBlocks, handOvers, needless, watched });
-    // Slots that the delegate has left unused before the begin of a wait do not count.
+    // Slots that the delegate has left unused before the start of a wait do not count.
     this.waits = new Waits({ ...dependencies, onBegun: (publicKey, sinceS) => this.#uncountBefore(publicKey, sinceS) });
   }
 
@@ -133,7 +133,9 @@ export class DoubleForgingGuard {
     this.#slotWatch.noteElsewhere(block, enabled);
   }
 
-  /** Call after the chain has got a block that another node signed, whether or not its delegate is enabled on this node. */
+  /**
+   * Call after the chain has got a block that another node signed, whether or not its delegate is enabled on this node.
+   */
   hear(block: Pick<BlockHeader, 'timestamp'>): void {
     this.#slotWatch.hear(block);
   }
@@ -166,7 +168,7 @@ export class DoubleForgingGuard {
     this.#noteForeign(publicKey);
     this.waits.correctFuture(publicKey);
     const waiting = this.#waiting(publicKey, slot);
-    // If the slot of the enabling is in the future, the clock was ahead at the enabling. The delegate then leaves the
+    // If the enabling slot is in the future, the clock was ahead when forging was enabled. The delegate then leaves the
     // present slot unused instead.
     if ((this.#enabledSlots.get(publicKey) ?? slot) > slot) this.#enabledSlots.set(publicKey, slot);
     if (waiting !== undefined) {
@@ -192,9 +194,10 @@ export class DoubleForgingGuard {
     // If this write fails, the slot does not become a watched slot, because the journal would not cover a block that
     // the other node signs in this slot.
     if (code === 'FORGING_ELSEWHERE') this.waits.coverSlot(publicKey, slot);
-    // After a block of another node, a node with the original of a copied record leaves the same slot unused, so the slot
-    // does not count. A slot in a hand-over does not count, because a node with the original is perhaps in the same
-    // hand-over. A slot during the search does not count, because the search perhaps finds a block of another node.
+    // After a block of another node, a node with the original of a copied record leaves the same slot unused, so the
+    // slot does not count. A slot in a hand-over does not count, because a node with the original is perhaps in the
+    // same hand-over. A slot during the search does not count, because the search perhaps finds a block of another
+    // node.
     const isInHandOver = (): boolean => this.#handOvers.of(publicKey)?.ready === false;
     const isCounted = code !== 'FORGING_ELSEWHERE' && waiting !== SEARCHING && !isInHandOver();
     this.#watched.note(publicKey, slot, isCounted);

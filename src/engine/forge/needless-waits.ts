@@ -24,7 +24,7 @@ const MAKER_ROUNDS_MAX = 5;
 
 /**
  * Number of slots in which another node has perhaps already signed when a delegate is enabled on this node. These slots
- * are the slot of the enabling, and also the next slot, because the clocks of two nodes can differ by less than a slot.
+ * are the enabling slot, and also the next slot, because the clocks of two nodes can differ by less than a slot.
  */
 export const UNSURE_SLOTS = 2;
 

@@ -44,7 +44,9 @@ export class SlotWatch {
     this.#dependencies = dependencies;
   }
 
-  /** Call after the chain has got a block that another node signed. The block shows that this node hears the network. */
+  /**
+   * Call after the chain has got a block that another node signed. The block shows that this node hears the network.
+   */
   hear({ timestamp }: Pick<BlockHeader, 'timestamp'>): void {
     this.#dependencies.watched.hear(slotAt(timestamp, this.#dependencies.chain.rules.params));
   }

@@ -1,12 +1,12 @@
 /**
  * Keeps the waits of delegates whose signing records are incomplete: the journal perhaps lacks headers that the
- * delegate signed on another node (unknown headers). The begin of a wait is a chain time in the journal
+ * delegate signed on another node (unknown headers). The start of a wait is a chain time in the journal
  * (`SigningJournal.heldSinceS`). This time should be later than all unknown headers. In generation 3, the delegate may
  * sign when a block that is newer than this time is final (`Rules.handOver`). `DoubleForgingGuard` decides about the
  * signatures.
  *
  * Another node can sign until the delegate is enabled here, and a clock can be wrong. Therefore a wait begins again
- * when the delegate is enabled, and after a step of the clock forward. If the begin of a wait is in the future, it
+ * when the delegate is enabled, and after a step of the clock forward. If the start of a wait is in the future, it
  * comes from a clock that was ahead. Such a wait begins again when the tip shows that the present clock is right.
  */
 
@@ -82,7 +82,7 @@ export class Waits {
 
   /**
    * Call after the system clock was set forward. The waits of the given delegates have begun by a clock that was
-   * behind, so it is possible that the delegates have signed unknown headers after the begin of these waits.
+   * behind, so it is possible that the delegates have signed unknown headers after the start of these waits.
    *
    * @param byS seconds by which the clock was behind; undefined if unknown
    */
@@ -99,7 +99,7 @@ export class Waits {
   }
 
   /**
-   * Corrects the wait of a delegate if the begin of the wait is in the future. Call before each decision about a
+   * Corrects the wait of a delegate if the start of the wait is in the future. Call before each decision about a
    * signature. If the tip shows that the present clock is right, the wait begins again now, because all unknown headers
    * were signed before the present time. If the chain has only the genesis block, the wait begins again now on two
    * conditions: the delegate has signed nothing, and the node is allowed to begin the chain
@@ -129,8 +129,8 @@ export class Waits {
    * header of the block. In generation 2, a header names no such height, but a node must remember the block after a
    * restart. If the write to the journal fails, `noteAgain` repeats the write.
    *
-   * @returns whether another node, or another data folder of this machine, signed the block. The result is also true for
-   *   a delegate that was never enabled on this node. With `riskDoubleForging`, the result is false
+   * @returns whether another node, or another data folder of this machine, signed the block. The result is also true
+   *   for a delegate that was never enabled on this node. With `riskDoubleForging`, the result is false
    */
   noteForeign(block: ForeignBlock): boolean {
     const { chain, journal, riskDoubleForging, tipCheck } = this.#dependencies;
@@ -167,7 +167,7 @@ export class Waits {
   }
 
   /**
-   * Moves the begin of a delegate's wait to the end of a slot that the delegate leaves unused because of another node.
+   * Moves the start of a delegate's wait to the end of a slot that the delegate leaves unused because of another node.
    * A later begin stays. It is possible that the other node has signed a block for this slot on a branch that the
    * network has abandoned. In generation 2, the method does nothing, because there is no hand-over.
    */
@@ -185,9 +185,9 @@ export class Waits {
   }
 
   /**
-   * Returns the present chain time for the begin of a wait. A clock that is behind the tip is wrong, so the result is
+   * Returns the present chain time for the start of a wait. A clock that is behind the tip is wrong, so the result is
    * always after the tip. The result is also not before the end of the slot of the first forged block. In generation 3,
-   * an earlier begin of a wait would mean that the wait began while the chain had only the genesis block.
+   * an earlier start of a wait would mean that the wait began while the chain had only the genesis block.
    */
   #nowS(): number {
     const { chain } = this.#dependencies;

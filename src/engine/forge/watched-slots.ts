@@ -2,9 +2,9 @@
  * Stores the slots that delegates of this node left unused because another node perhaps signs for them. The node
  * watches whether another node signs a block of the delegate in such a slot. `SlotWatch` decides about the signatures.
  *
- * A slot without a block of the other node proves something only if this node would have got such a block. Therefore the
- * class also stores whether this node heard the network around the slot: shortly before the slot and shortly after it,
- * the chain got blocks that another node signed.
+ * A slot without a block of the other node proves something only if this node would have got such a block. Therefore
+ * the class also stores whether this node heard the network around the slot: shortly before the slot and shortly after
+ * it, the chain got blocks that another node signed.
  */
 
 import type { PublicKey } from '../../protocol/types.ts';
@@ -150,7 +150,9 @@ export class WatchedSlots {
     return { count, last };
   }
 
-  /** The newest slot that counts for `count`, also if the network was not heard around it; undefined if there is none. */
+  /**
+   * The newest slot that counts for `count`, also if the network was not heard around it; undefined if there is none.
+   */
   lastCounted(publicKey: PublicKey): number | undefined {
     return this.#slots.get(publicKey)?.findLast(({ isCounted }) => isCounted)?.slot;
   }
@@ -187,8 +189,8 @@ export class WatchedSlots {
   }
 
   /**
-   * Forgets slots after `presentSlot`. Such slots come from a clock that was ahead. In these slots, the delegate has not
-   * left anything unused.
+   * Forgets slots after `presentSlot`. Such slots come from a clock that was ahead. In these slots, the delegate has
+   * not left anything unused.
    */
   forgetFuture(presentSlot: number): void {
     if (this.#newestHeard > presentSlot) this.#newestHeard = Number.NEGATIVE_INFINITY;

@@ -170,7 +170,7 @@ export class WatermarkedJournal implements SigningJournal {
   }
 
   /**
-   * Begins a wait of the delegate, as for a copied record. The begin of the wait is after the header `last`. If the
+   * Begins a wait of the delegate, as for a copied record. The start of the wait is after the header `last`. If the
    * journal already has a later begin, this later begin stays.
    */
   #holdAnew(delegate: PublicKey, nowS: number, last = this.last(delegate)): void {
@@ -200,8 +200,8 @@ export class WatermarkedJournal implements SigningJournal {
 }
 
 /**
- * Returns the begin of the wait (`SigningJournal.hold`) of a delegate that has perhaps signed headers after `last`. If
- * the begin were not later than the header `last`, the wait would end immediately. The result is therefore after this
+ * Returns the start of the wait (`SigningJournal.hold`) of a delegate that has perhaps signed headers after `last`. If
+ * the start were not later than the header `last`, the wait would end immediately. The result is therefore after this
  * header, even if the clock is behind.
  *
  * @param nowS present chain time in whole seconds
@@ -240,7 +240,7 @@ function mayBeOutdated(watermark: Watermark, journal: FolderJournal, delegate: P
 
 /**
  * Returns whether another process has signed the header of the watermark. This is the case if three conditions hold:
- * the journal says that the delegate waits, the header of the watermark is not older than the begin of the wait, and
+ * the journal says that the delegate waits, the header of the watermark is not older than the start of the wait, and
  * the journal has no such header. If this node had signed the header, the journal would have it, because the node
  * writes each header to the journal before it writes the watermark. It is possible that the other process continues to
  * sign, so the header of the watermark does not end the wait.
