@@ -57,7 +57,10 @@ function positionsOf(command: Command, path: string, known: KnownValues): readon
   return [position, ...command.commands.flatMap((each) => positionsOf(each, `${path}/${each.name()}`, known))];
 }
 
-/** Returns the options with known values, each with the path of its command. */
+/**
+ * Returns the options for which a fixed list of values exists (for example `--generation` with `2` and `3`). Each
+ * option has the path of its command: the name of the command and the names of its parent commands.
+ */
 function valued(
   positions: readonly CommandPosition[],
 ): readonly { readonly path: string; readonly name: string; readonly values: readonly string[] }[] {

@@ -12,7 +12,7 @@ export interface Schema {
   /** Type of the value, or the list of its possible types; absent when `anyOf` is present. */
   readonly type?: SchemaType | readonly SchemaType[];
   /**
-   * Alternative shapes, one of which the value must have. Only the schemas of answers have this member, because each
+   * List of shapes. The value must have one of these shapes. Only the schemas of answers have this member, because each
    * parameter and each body has a single shape.
    */
   readonly anyOf?: readonly Schema[];

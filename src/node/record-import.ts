@@ -124,10 +124,10 @@ export function importRecord({
 /**
  * True if the watermark of a delegate shows that the header in the delegate's record is possibly not the newest one.
  * There are two cases:
- * - The watermark counts as a copy. A copy can lack later signatures.
- * - The watermark has a header that is newer than the header in the record, and the watermark does not say that the
- *   delegate was exported. A watermark that says so does not count, because the record can be the record of this
- *   export.
+ * - The watermark counts as a copy. The delegate has then possibly signed newer headers after the copy was made.
+ * - The watermark has a header that is newer than the header in the record, and no note of an export of the delegate.
+ *   If the watermark has such a note, the record is possibly the record of this export, so the newer header is no
+ *   reason for doubt.
  */
 function isDoubtedBy(watermarks: WatermarkFiles | undefined, { publicKey, last }: DelegateRecord): boolean {
   const watermark = watermarks?.read(publicKey);

@@ -34,8 +34,8 @@ export interface RecalledHeader {
 export interface SigningJournal {
   /**
    * Returns the last header of the delegate in this journal; undefined if the journal has no header of the delegate,
-   * even if there is a watermark (see `recalled`). When the journal is opened, the header of a newer watermark is
-   * copied to the journal, but only if the journal already has a header of the delegate.
+   * even if there is a watermark (see `recalled`). If the journal already has a header of the delegate when the journal
+   * is opened, and the watermark has a newer header, the newer header is copied to the journal.
    */
   last(publicKey: PublicKey): SignedHeader | undefined;
   /**

@@ -46,7 +46,10 @@ export type Payload =
        * cover the order of the votes and the letter case of the keys.
        */
       readonly votes: readonly string[];
-      /** The amount, in beddows. The amount is 0 except in transactions for which the network has an exception. */
+      /**
+       * The amount, in beddows. The amount is 0, except in old transactions that are listed in the exceptions of the
+       * network (`Exceptions` in `params.ts`).
+       */
       readonly amount: bigint;
       /**
        * The recipient of a vote transaction of type 3. This type occurs in generation 2, and in old blocks of

@@ -28,7 +28,7 @@ export const NETWORK_FOLDER = 'network';
 const CLOCK_FILE = 'clock.json';
 /**
  * File with the public keys of impersonated accounts. If a node of a later run verifies the existing blocks again, the
- * node must again accept any signature of these accounts.
+ * node must still accept any signature of these accounts.
  */
 const IMPERSONATED_FILE = 'impersonated.json';
 /** File with the `ForkFacts` of a forked devnet. */

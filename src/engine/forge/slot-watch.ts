@@ -4,8 +4,8 @@
  *
  * If another node has signed for the delegate, this node assumes that the other node continues. The assumption ends
  * when two slots of the delegate, at least a round apart, have passed without a block, and this node heard the network
- * around each of them (`WatchedSlots`). In a generation with finality, the delegate also waits until its hand-over has
- * ended (`HandOvers`), and the second of these slots comes after this wait.
+ * around each of them (`WatchedSlots`). In a generation with finality, the delegate must also wait until its hand-over
+ * has ended (`HandOvers`). In this case, the second unused slot counts only if it comes after the end of the hand-over.
  */
 
 import { addressOf } from '../../crypto/keys.ts';

@@ -294,12 +294,12 @@ export class TipCheck {
   }
 
   /**
-   * Computes the end of a round of slots since the start (or the stall): a time with as many slots as there are active
-   * delegates. If the order of forgers does not change, each delegate has a slot in this time. On a devnet, the chain
-   * clock (for `untilS`) can differ from the process clock (for `#startedMs`). The method therefore takes only the
-   * elapsed time from the process clock.
+   * Computes the end of a period that begins with the start of the node, or with the end of the last stall. The period
+   * has as many slots as there are active delegates. If the order of forgers does not change, each delegate has a slot
+   * in this period. On a devnet, the chain clock (for `untilS`) can differ from the process clock (for `#startedMs`).
+   * The method therefore takes only the elapsed time from the process clock.
    *
-   * @returns `untilS`: end of this time, in whole seconds of chain time; `isLate`: whether it has passed
+   * @returns `untilS`: end of this period, in whole seconds of chain time; `isLate`: whether the period has ended
    */
   #roundOfSlots(): { readonly untilS: number; readonly isLate: boolean } {
     const { chain, clock } = this.#dependencies;

@@ -22,8 +22,9 @@ export interface OwnTip {
  * A node of lisk-sdk 2.3.8 announces the height and broadhash of the genesis block until it receives a block by gossip,
  * even if it has synchronised before. This announcement therefore shows nothing about the tip of the peer. If the
  * consensus counted such a peer as a peer with another tip, a newly started network could deadlock. The peers that
- * still announce the genesis block would lower the consensus of the other nodes, so the other nodes would not forge. As
- * long as no node forges a block, the nodes that announce the genesis block would not announce another tip.
+ * still announce the genesis block would lower the consensus of the other nodes, so the other nodes would not forge.
+ * The nodes that announce the genesis block announce another tip only after somebody has forged a block, so this state
+ * would not end.
  *
  * @param isYoung true if our chain has only the genesis block
  * @param nethash broadhash of a chain with only the genesis block

@@ -70,8 +70,8 @@ export class ArrivedBatches {
 
   /**
    * Ends the download and removes all blocks from this object. Call this method when the consumer takes no more
-   * batches. It is possible that the download still waits for an answer. If the blocks stayed in this object, the
-   * download would keep the blocks in memory until its request ends.
+   * batches. Without the removal, the blocks could stay in memory for a long time: it is possible that the download
+   * still waits for an answer of a peer, and the download refers to this object until the answer has come.
    */
   close(): void {
     this.#waiting.length = 0;

@@ -7,9 +7,9 @@
  * first one.
  *
  * A stranger is a client that is not trusted. The node reads nothing from a stranger's connection before the fair
- * scheduler (`fair-scheduler.ts`) gives the connection its first turn. The gate passes on a body only after the node
- * has accepted the body (`acceptBody`). If the node answers a request without reading the body, the connection ends
- * after the answer.
+ * scheduler (`fair-scheduler.ts`) gives the connection its first turn. The gate forwards the body of a request only
+ * after the node has accepted the body (`acceptBody`). If the node answers a request without reading the body, the
+ * connection ends after the answer.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';

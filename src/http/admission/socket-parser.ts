@@ -1,6 +1,6 @@
 /**
  * Separates a socket from the parser of node:http, so that other code decides when the parser gets bytes. node:http has
- * no interface for this purpose. The documentation of node:http only describes how to pass a socket to a server: with
+ * no interface for this purpose. The documentation of node:http describes only one way to pass a socket to a server:
  * `emit('connection')`. The server then adds its listeners to the socket, and this file replaces these listeners.
  */
 

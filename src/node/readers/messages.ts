@@ -50,8 +50,8 @@ export const READS_WAITING_MAX = 500;
 export const WRITES_AT_ONCE = 100;
 /**
  * Maximum number of transactions that wait in the node for the next update (`NodeUpdate`) of a reader. With each
- * update, the node sends the reader the transactions that the pool has accepted. If more transactions wait, the node
- * drops the oldest transaction.
+ * update, the node sends the reader the transactions that the pool has accepted. If more than this number of
+ * transactions wait, the node drops the oldest waiting transaction.
  */
 export const UPDATES_WAITING_MAX = 10_000;
 

@@ -60,8 +60,8 @@ class Known {
    */
   readonly whole: Buffer;
   /**
-   * The basic bytes, followed by the primary signature. If the transaction has a second signature, this signature comes
-   * last. The id is computed from these bytes.
+   * All bytes of the transaction without members' signatures: the basic bytes (`basicBytes`), then the primary
+   * signature, and then the second signature, if there is one. The id is computed from these bytes.
    */
   readonly bytes: Buffer;
   readonly basicLength: number;
