@@ -156,12 +156,12 @@ export class DoubleForgingGuard {
   /**
    * Decides whether a delegate may sign in its slot. Call before building a block. If the guard refuses, the delegate
    * leaves the slot unused. After a refusal with `FORGING_ELSEWHERE` or `FORGING_WAITS_FOR_EMPTY_SLOT`, the slot
-   * becomes the watched slot of the delegate.
+   * becomes a watched slot of the delegate.
    *
    * @throws ProtocolError in the same cases as the writes of the journal; the delegate must then not sign
-   * @param slot the slot of the block. The guard compares the watched slot of the delegate with this slot and not with
+   * @param slot the slot of the block. The guard compares the watched slots of the delegate with this slot and not with
    *   the clock, because it is possible that this slot ended a moment ago. A comparison with the clock could let the
-   *   delegate sign in the watched slot itself
+   *   delegate sign in a watched slot itself
    */
   clearance(publicKey: PublicKey, slot: number): Clearance {
     this.waits.noteAgain(publicKey);
@@ -186,7 +186,7 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Makes the slot the watched slot of the delegate, if the delegate waits for a slot without a block of another node.
+   * Makes the slot a watched slot of the delegate, if the delegate waits for a slot without a block of another node.
    */
   #leaveUnused(publicKey: PublicKey, slot: number, waiting: Waiting): void {
     const { code } = waiting;

@@ -34,21 +34,32 @@ export interface SlotWatchDependencies {
 
 const GENESIS_HEIGHT = 1;
 const FIRST_FORGED_HEIGHT = 2;
+/** Maximum age of a block, in slots, that shows that this node hears the network. A block can arrive a little late. */
+const FRESH_SLOTS = 2;
 
 export class SlotWatch {
   readonly #dependencies: SlotWatchDependencies;
   /** The delegates that left slots unused, or must leave slots unused, because of `#doubtNew`. */
   readonly #doubted = new Set<PublicKey>();
 
+  /** The slot of the start of this node, or the newest slot of `hear` if it is later. */
+  #silentSince: number;
+
   constructor(dependencies: SlotWatchDependencies) {
     this.#dependencies = dependencies;
+    this.#silentSince = dependencies.chain.currentSlot();
   }
 
   /**
-   * Call after the chain has got a block that another node signed. The block shows that this node hears the network.
+   * Call after the chain has got a block that another node signed. If the block is new, it shows that this node hears
+   * the network. An old block from a download does not show what this node would have heard in the slot of the block.
    */
   hear({ timestamp }: Pick<BlockHeader, 'timestamp'>): void {
-    this.#dependencies.watched.hear(slotAt(timestamp, this.#dependencies.chain.rules.params));
+    const { chain, watched } = this.#dependencies;
+    const slot = slotAt(timestamp, chain.rules.params);
+    if (slot < chain.currentSlot() - FRESH_SLOTS) return;
+    watched.hear(slot);
+    this.#silentSince = Math.max(this.#silentSince, slot);
   }
 
   /** See `DoubleForgingGuard.noteElsewhere`. */
@@ -65,9 +76,11 @@ export class SlotWatch {
    * `noteElsewhere` is not called.
    */
   refresh(enabled: readonly PublicKey[]): void {
-    const { foreignBlocks } = this.#dependencies;
+    const { chain, foreignBlocks } = this.#dependencies;
     if (enabled.some((publicKey) => foreignBlocks.isOnChain(publicKey))) this.#doubtNew(enabled);
     this.#hearOwn();
+    // A later slot comes from a clock that was ahead.
+    this.#silentSince = Math.min(this.#silentSince, chain.currentSlot());
   }
 
   /**
@@ -108,11 +121,11 @@ export class SlotWatch {
     if (isComplete) return undefined;
     const needed = this.#slotsToLeaveUnused(publicKey, foreign !== undefined);
     if (needed > 0) {
-      const { last, count } = watched.count(publicKey, foreign !== undefined);
+      const { newest, count } = watched.count(publicKey, foreign !== undefined);
       const isStanding = slot - tipSlot > params.activeDelegates;
-      const isShown = foreign !== undefined || tipSlot > last || isStanding;
+      const isShown = foreign !== undefined || tipSlot > newest || isStanding;
       // If the last unused slot was too long ago, it proves nothing about the present.
-      if (count >= needed && slot > last && slot - last <= slotsWithEveryTurn(params) && isShown) return undefined;
+      if (count >= needed && slot > newest && slot - newest <= slotsWithEveryTurn(params) && isShown) return undefined;
       if (handOvers.of(publicKey)?.ready === false) return undefined;
       // One restart of the other node can cover two slots that are less than a round apart.
       const isClose = firstUnused !== undefined && slot - firstUnused < params.activeDelegates;
@@ -139,9 +152,11 @@ export class SlotWatch {
   #hearOwn(): void {
     const { chain, journal, tipCheck, foreignBlocks, watched } = this.#dependencies;
     const isSigning = (publicKey: PublicKey): boolean =>
-      !isIncomplete(journal, publicKey) && foreignBlocks.newest(publicKey) === undefined;
+      !isIncomplete(journal, publicKey) &&
+      journal.movedAtS(publicKey) === undefined &&
+      foreignBlocks.newest(publicKey) === undefined;
     const tipSlot = slotAt(chain.tip.header.timestamp, chain.rules.params);
-    if (tipSlot > watched.newestHeard && tipCheck.hasTwoThirds(isSigning)) watched.hear(tipSlot);
+    if (tipSlot > watched.newestHeard && tipCheck.hasTwoThirds(isSigning)) this.hear(chain.tip.header);
   }
 
   /**
@@ -187,12 +202,11 @@ export class SlotWatch {
   #elsewhere(publicKey: PublicKey, { height }: NotedBlock, slot: number, until: Pick<Waiting, 'untilS'>): Waiting {
     const { chain, watched } = this.#dependencies;
     const { params } = chain.rules;
-    const { newestHeard } = watched;
-    const reason = `${blockText(height)} was not signed here: the delegate must first leave two slots unused`;
+    const reason = `${blockText(height)} was not signed here: the delegate must first leave slots unused`;
     // The delegate has left a slot unused, but no block came afterwards. If all nodes of a network wait in this way, no
     // node makes a block, so the node names the option that ends the wait.
     const last = watched.last(publicKey);
-    if (last > newestHeard && slot - newestHeard > params.activeDelegates) {
+    if (last >= this.#silentSince && slot - this.#silentSince > params.activeDelegates) {
       const remedy =
         'no block of another node has come for a round: check the peers, and if no other node forges for the delegate, ' +
         'start this node with --risk-double-forging';

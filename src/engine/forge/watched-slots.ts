@@ -12,7 +12,10 @@ import type { PublicKey } from '../../protocol/types.ts';
 /** A slot that a delegate left unused. */
 interface UnusedSlot {
   readonly slot: number;
-  /** Whether the delegate was in no hand-over in the slot, and the slot counts for `count`. */
+  /**
+   * Whether the slot counts for `count`. It does not count if it proves nothing: the delegate was in a hand-over, left
+   * the slot to another node, or waited for the end of a search. It also stops counting with `uncount`.
+   */
   readonly isCounted: boolean;
   readonly isHeardBefore: boolean;
   readonly isHeardAfter: boolean;
@@ -24,11 +27,13 @@ interface WatchedRecall {
   readonly blockId: string;
 }
 
-export interface UnusedSlots {
-  /** Number of unused slots that are at least a round apart. */
+export interface CountedSlots {
+  /** Number of counted slots that are at least a round apart. */
   readonly count: number;
-  /** The newest unused slot; negative infinity if there is none. */
-  readonly last: number;
+  /**
+   * The newest slot that proves something, even if it is less than a round after another one; -Infinity if none does.
+   */
+  readonly newest: number;
 }
 
 /**
@@ -36,14 +41,22 @@ export interface UnusedSlots {
  * unused that are at least a round apart. A delegate has at most three slots in two rounds.
  */
 const SLOTS_MAX = 16;
+/** Number of the newest heard slots from which the class computes the usual distance between two of them. */
+const HEARD_MAX = 16;
+/** With fewer heard slots than this number, the class does not know their usual distance, and assumes one slot. */
+const HEARD_MIN = 4;
+/** A time without a block of another node is unusual if it is longer than this number of usual distances. */
+const DISTANCES_MAX = 2;
+/** Least value of `#near` in slots. In each network, it happens that a single slot has no block. */
+const NEAR_MIN = 2;
 
 export class WatchedSlots {
   readonly #round: number;
   /** The newest `SLOTS_MAX` unused slots of each delegate, in ascending order. */
   readonly #slots = new Map<PublicKey, readonly UnusedSlot[]>();
   readonly #recalls = new Map<PublicKey, WatchedRecall>();
-  /** The newest slot that `hear` was called with; negative infinity if there is none. */
-  #newestHeard = Number.NEGATIVE_INFINITY;
+  /** The newest `HEARD_MAX` slots that `hear` was called with, in ascending order. */
+  #heardSlots: readonly number[] = [];
 
   /** @param round number of slots of a round */
   constructor(round: number) {
@@ -59,47 +72,49 @@ export class WatchedSlots {
   note(publicKey: PublicKey, slot: number, isCounted: boolean): void {
     const known = this.#slots.get(publicKey) ?? [];
     if (known.some((each) => each.slot === slot)) return;
-    const isHeardBefore = this.#isHeardBefore(this.#newestHeard, slot);
     // A later slot comes from a clock that was ahead. The watch then begins again.
     const earlier = known.every((each) => each.slot < slot) ? known : [];
+    const near = this.#near();
+    const isHeardBefore = this.#heardSlots.some((heard) => heard < slot && slot - heard <= near);
     const added = { slot, isCounted, isHeardBefore, isHeardAfter: false };
     this.#slots.set(publicKey, [...earlier, added].slice(-SLOTS_MAX));
   }
 
-  /** Call after the chain has got a block that shows that this node hears the network. @param slot slot of the block */
+  /**
+   * Call after this node has got a new block that shows that it hears the network.
+   *
+   * @param slot slot of the block
+   */
   hear(slot: number): void {
-    this.#newestHeard = Math.max(this.#newestHeard, slot);
+    if (!this.#heardSlots.includes(slot))
+      this.#heardSlots = [...this.#heardSlots, slot].sort((a, b) => a - b).slice(-HEARD_MAX);
+    const near = this.#near();
+    const isNear = (unused: number): boolean => unused !== slot && Math.abs(unused - slot) <= near;
     for (const [publicKey, slots] of this.#slots) {
-      const isNear = slots.some((each) => Math.abs(each.slot - slot) <= this.#near);
-      if (isNear)
-        this.#slots.set(
-          publicKey,
-          slots.map((each) => this.#heard(each, slot)),
-        );
+      if (!slots.some((each) => isNear(each.slot))) continue;
+      const marked = slots.map((each) => {
+        if (!isNear(each.slot)) return each;
+        return slot < each.slot ? { ...each, isHeardBefore: true } : { ...each, isHeardAfter: true };
+      });
+      this.#slots.set(publicKey, marked);
     }
-  }
-
-  #heard(unused: UnusedSlot, slot: number): UnusedSlot {
-    const isHeardBefore = unused.isHeardBefore || this.#isHeardBefore(slot, unused.slot);
-    const isHeardAfter = unused.isHeardAfter || (slot > unused.slot && slot - unused.slot <= this.#near);
-    return { ...unused, isHeardBefore, isHeardAfter };
-  }
-
-  #isHeardBefore(heard: number, slot: number): boolean {
-    return heard < slot && slot - heard <= this.#near;
   }
 
   /**
    * Maximum number of slots between an unused slot and a block that shows that the node hears the network around this
-   * slot: half a round. If the node hears nothing for a round, no slot of this time counts.
+   * slot. The number follows from the usual (median) distance of the newest heard slots. In a longer time without a
+   * block of another node, this node has perhaps lost its connection.
    */
-  get #near(): number {
-    return Math.max(2, Math.floor(this.#round / 2));
+  #near(): number {
+    if (this.#heardSlots.length < HEARD_MIN) return NEAR_MIN;
+    const distances = this.#heardSlots.slice(1).map((slot, index) => slot - (this.#heardSlots[index] ?? slot));
+    const median = distances.sort((a, b) => a - b)[distances.length >> 1] ?? 1;
+    return Math.max(NEAR_MIN, Math.min(DISTANCES_MAX * median, this.#round));
   }
 
   /** The newest slot that `hear` was called with; negative infinity if there is none. */
   get newestHeard(): number {
-    return this.#newestHeard;
+    return this.#heardSlots.at(-1) ?? Number.NEGATIVE_INFINITY;
   }
 
   /**
@@ -127,27 +142,27 @@ export class WatchedSlots {
   }
 
   /**
-   * Counts the slots that the delegate left unused outside of a hand-over. The order of the delegates changes with each
-   * round, so two slots of a delegate can follow each other closely. One restart of another node can then cover both
-   * slots. Therefore only slots that are at least a round apart count. After a gap of two rounds between two unused
-   * slots, the count begins again.
+   * Counts the slots that the delegate left unused and that prove something (`UnusedSlot.isCounted`). The order of the
+   * delegates changes with each round, so two slots of a delegate can follow each other closely. One restart of another
+   * node can then cover both slots. Therefore only slots that are at least a round apart count. If the delegate left no
+   * slot unused for two rounds, the count begins again.
    *
    * @param isHeardOnly whether only slots count around which the network was heard
    */
-  count(publicKey: PublicKey, isHeardOnly: boolean): UnusedSlots {
-    let [count, last, lastCounted] = [0, Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  count(publicKey: PublicKey, isHeardOnly: boolean): CountedSlots {
+    let [count, newest, before, lastCounted] = [0, -Infinity, -Infinity, -Infinity];
     for (const unused of this.#slots.get(publicKey) ?? []) {
-      if (!unused.isCounted || (isHeardOnly && !isHeard(unused))) continue;
+      if (!unused.isCounted) continue;
       const { slot } = unused;
-      const isGap = slot - last >= 2 * this.#round;
-      if (isGap) count = 0;
-      if (isGap || slot - lastCounted >= this.#round) {
-        count += 1;
-        lastCounted = slot;
-      }
-      last = slot;
+      if (slot - before >= 2 * this.#round) [count, lastCounted] = [0, -Infinity];
+      before = slot;
+      if (isHeardOnly && !isHeard(unused)) continue;
+      newest = slot;
+      if (slot - lastCounted < this.#round) continue;
+      count += 1;
+      lastCounted = slot;
     }
-    return { count, last };
+    return { count, newest };
   }
 
   /**
@@ -168,7 +183,7 @@ export class WatchedSlots {
     this.#recalls.delete(publicKey);
   }
 
-  /** Forgets the slots of the delegate, except for the question whether its watermark has changed since. */
+  /** Forgets the slots that the delegate left unused, but not those of `noteRecall`. */
   forgetUnused(publicKey: PublicKey): void {
     this.#slots.delete(publicKey);
   }
@@ -193,7 +208,7 @@ export class WatchedSlots {
    * not left anything unused.
    */
   forgetFuture(presentSlot: number): void {
-    if (this.#newestHeard > presentSlot) this.#newestHeard = Number.NEGATIVE_INFINITY;
+    this.#heardSlots = this.#heardSlots.filter((slot) => slot <= presentSlot);
     for (const [publicKey, slots] of this.#slots) {
       this.#slots.set(
         publicKey,

@@ -10,22 +10,22 @@ function hearAround(watched: WatchedSlots, ...slots: readonly number[]): void {
 
 test('unused slots count if they are at least a round apart, each once', (t) => {
   const watched = new WatchedSlots(ROUND);
-  const nothing = { count: 0, last: Number.NEGATIVE_INFINITY };
+  const nothing = { count: 0, newest: Number.NEGATIVE_INFINITY };
   t.deepEqual(watched.count('a', false), nothing);
   const countAt = (slot: number, isCounted = true) => {
     watched.note('a', slot, isCounted);
     return watched.count('a', false);
   };
-  t.deepEqual(countAt(1000), { count: 1, last: 1000 });
-  t.deepEqual(countAt(1000), { count: 1, last: 1000 }, 'the same slot');
-  t.deepEqual(countAt(1100), { count: 1, last: 1100 }, 'less than a round later');
-  t.deepEqual(countAt(1300), { count: 2, last: 1300 });
-  t.deepEqual(countAt(1390, false), { count: 2, last: 1300 }, 'a slot in a hand-over');
-  t.deepEqual(countAt(1390), { count: 2, last: 1300 }, 'the hand-over has ended within the slot');
-  t.deepEqual(countAt(1401), { count: 3, last: 1401 });
+  t.deepEqual(countAt(1000), { count: 1, newest: 1000 });
+  t.deepEqual(countAt(1000), { count: 1, newest: 1000 }, 'the same slot');
+  t.deepEqual(countAt(1100), { count: 1, newest: 1100 }, 'less than a round later');
+  t.deepEqual(countAt(1300), { count: 2, newest: 1300 });
+  t.deepEqual(countAt(1390, false), { count: 2, newest: 1300 }, 'a slot in a hand-over');
+  t.deepEqual(countAt(1390), { count: 2, newest: 1300 }, 'the hand-over has ended within the slot');
+  t.deepEqual(countAt(1401), { count: 3, newest: 1401 });
   t.is(watched.lastCounted('a'), 1401);
-  t.deepEqual(countAt(1603), { count: 1, last: 1603 }, 'two rounds later');
-  t.deepEqual(countAt(1500), { count: 1, last: 1500 }, 'the clock was set back');
+  t.deepEqual(countAt(1603), { count: 1, newest: 1603 }, 'two rounds later');
+  t.deepEqual(countAt(1500), { count: 1, newest: 1500 }, 'the clock was set back');
   watched.uncount('a', 1500);
   t.is(watched.lastCounted('a'), 1500);
   watched.uncount('a', 1501);
@@ -35,36 +35,79 @@ test('unused slots count if they are at least a round apart, each once', (t) => 
   t.is(watched.lastCounted('b'), undefined);
 });
 
-test('an unused slot is heard if blocks came at most half a round before and after it', (t) => {
-  for (const [before, after, isHeard] of [
-    [950, 1050, true],
-    [999, 1001, true],
-    [949, 1050, false],
-    [950, 1051, false],
-    [1000, 1001, false],
-    [999, 1000, false],
-  ] as const)
-    for (const isEarlyKnown of [true, false]) {
+for (const [distance, near] of [
+  [1, 2],
+  [4, 8],
+  [50, 100],
+  [51, 101],
+  [80, 101],
+] as const)
+  test(`an unused slot is heard if blocks came shortly before and after it (one in ${distance} slots)`, (t) => {
+    for (const [before, after, isHeard] of [
+      [near, near, true],
+      [1, 1, true],
+      [near + 1, near, false],
+      [near, near + 1, false],
+      [1, 0, false],
+    ] as const) {
       const watched = new WatchedSlots(ROUND);
-      if (isEarlyKnown) watched.hear(before);
-      watched.note('a', 1000, true);
-      watched.note('b', 5000, true);
-      watched.hear(after);
-      // The blocks come late, for example in a download.
-      if (!isEarlyKnown) watched.hear(before);
-      const found = [watched.firstHeard('a', 999), watched.count('a', true).count, watched.count('a', false).count];
-      t.deepEqual(found, isHeard ? [1000, 1, 1] : [undefined, 0, 1], `${before} ${after}`);
-      t.is(watched.firstHeard('b', 0), undefined);
-      t.is(watched.newestHeard, Math.max(before, after));
+      const unused = 10_000;
+      for (let count = 8; count >= 0; count -= 1) watched.hear(unused - before - count * distance);
+      watched.note('a', unused, true);
+      watched.note('b', 2 * unused, true);
+      t.is(watched.firstHeard('a', 0), undefined, 'a later block is missing');
+      watched.hear(unused + after);
+      const found = [watched.firstHeard('a', unused - 1), watched.count('a', true).count];
+      t.deepEqual(found, isHeard ? [unused, 1] : [undefined, 0], `${before} ${after}`);
+      t.deepEqual([watched.firstHeard('a', unused), watched.firstHeard('b', 0)], [undefined, undefined]);
+      t.is(watched.count('a', false).count, 1);
+      t.is(watched.newestHeard, unused + after);
     }
+  });
+
+test('with fewer than four heard slots, only blocks at most two slots away count', (t) => {
+  for (const [count, isHeard] of [
+    [3, false],
+    [4, true],
+  ] as const) {
+    const watched = new WatchedSlots(ROUND);
+    for (let index = 0; index < count - 1; index += 1) watched.hear(100 - 3 * index);
+    watched.note('a', 103, true);
+    watched.hear(105);
+    watched.note('b', 108, true);
+    watched.hear(110);
+    t.is(watched.firstHeard('b', 0), isHeard ? 108 : undefined, `${count}`);
+  }
+  const late = new WatchedSlots(ROUND);
+  late.note('a', 10, true);
+  for (const slot of [12, 8, 8, 10]) late.hear(slot);
+  t.is(late.firstHeard('a', 0), 10, 'the earlier block came later');
 });
 
-test('in a small network, blocks at most two slots before and after a slot make it heard', (t) => {
-  const watched = new WatchedSlots(1);
-  watched.hear(8);
-  watched.note('a', 10, true);
-  watched.hear(12);
-  t.is(watched.firstHeard('a', 9), 10);
+test('a single long time without blocks does not change what is usual', (t) => {
+  const watched = new WatchedSlots(ROUND);
+  for (const slot of [990, 991, 992, 993, 994, 1040, 1041]) watched.hear(slot);
+  watched.note('a', 1046, true);
+  watched.hear(1047);
+  t.is(watched.firstHeard('a', 0), undefined);
+  watched.note('a', 1049, true);
+  watched.hear(1051);
+  t.is(watched.firstHeard('a', 0), 1049);
+});
+
+test('unused slots that are not heard do not let the count begin again', (t) => {
+  const watched = new WatchedSlots(ROUND);
+  for (const [slot, isHeard] of [
+    [1000, true],
+    [1150, false],
+    [1300, true],
+    [1503, true],
+  ] as const) {
+    watched.note('a', slot, true);
+    if (isHeard) hearAround(watched, slot);
+    if (slot === 1300) t.deepEqual(watched.count('a', true), { count: 2, newest: 1300 });
+  }
+  t.deepEqual(watched.count('a', true), { count: 1, newest: 1503 }, 'no slot was left unused for two rounds');
 });
 
 test('the unused slots of a delegate are found again, also if a slot is noted many times', (t) => {
