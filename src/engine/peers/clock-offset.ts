@@ -74,8 +74,8 @@ export type ClockVerdict =
    */
   | { readonly kind: 'peer'; readonly peerId: PeerId; readonly offsetMs: number }
   /**
-   * The clock of the peer differs from our clock, and neither of the two clocks agrees with most clocks. The node
-   * therefore cannot decide which clock is wrong.
+   * The clock of the peer differs from our clock, and the clocks have no majority: no time exists on which most of the
+   * known clocks agree. The node therefore cannot decide which clock is wrong.
    */
   | { readonly kind: 'unclear'; readonly peerId: PeerId; readonly offsetMs: number };
 
