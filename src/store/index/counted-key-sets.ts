@@ -17,10 +17,10 @@ import type { CachedBlocks, BlockSizes } from './order-statistic-tree.ts';
 import { BLOCK_SIZES, LeafBlocks, type CachedLeaves } from './leaf-blocks.ts';
 
 /**
- * Maximum number of leaf blocks with unwritten changes that `putSorted` leaves in memory, of all tables together. If
- * more leaf blocks have unwritten changes, `putSorted` writes these leaf blocks. Otherwise, the changed leaf blocks
- * stay in memory until the end of the database transaction. These leaf blocks take up to 12 MB, because a changed leaf
- * block can take three times its packed size in memory.
+ * Maximum number of leaf blocks with unwritten changes after a call of `putSorted`, of all tables together. If a call
+ * exceeds this number, `putSorted` writes all leaf blocks with unwritten changes. In all other cases, the changed leaf
+ * blocks stay in memory until the end of the database transaction. This number of changed leaf blocks takes up to 12
+ * MB, because a changed leaf block can take three times its packed size in memory.
  */
 export const LEAVES_CHANGED_MAX = 512;
 /** Maximum number of cached leaf blocks. A leaf block has up to 8,000 bytes. */
