@@ -18,8 +18,9 @@ const ANSWER_MS_MAX = 5_000;
 
 /**
  * Source code for a child process that connects to a socket. Exit code 3 means that no process listens on the socket.
- * After any other exit code, this module assumes that the holder of the lock is alive, so that no living process loses
- * its lock file.
+ * The holder of the lock can still be alive, because some file systems have no sockets: `process-lock.ts` decides about
+ * the lock file. After any other exit code, this module assumes that the holder is alive, so that no living process
+ * loses its lock file.
  */
 const CONNECT = `
 const socket = require('node:net').connect(process.argv[1]);
