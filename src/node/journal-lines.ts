@@ -128,7 +128,10 @@ export function entriesOf(delegate: PublicKey, known: Known): readonly DelegateE
   ];
 }
 
-/** Returns the lines with the header and the move of a watermark. */
+/**
+ * Returns the journal lines for the content of a watermark: one line for the header, if the watermark has one, and one
+ * line for the time of the delegate's move to another node, if the watermark has one.
+ */
 export function outsideEntriesOf(
   delegate: PublicKey,
   { last, movedAtS }: Pick<Known, 'last' | 'movedAtS'>,
