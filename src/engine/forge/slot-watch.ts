@@ -26,7 +26,7 @@ export interface SlotWatchDependencies {
   readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'currentSlot'>;
   readonly journal: SigningJournal;
   readonly tipCheck: Pick<TipCheck, 'isTipSurelyNewest' | 'hasTwoThirds'>;
-  readonly foreignBlocks: ForeignBlocks;
+  readonly foreignBlocks: Pick<ForeignBlocks, 'newest' | 'note' | 'isOnChain'>;
   readonly handOvers: Pick<HandOvers, 'of'>;
   readonly needless: Pick<NeedlessWaits, 'has' | 'isOnlyForgerByWatermarks'>;
   readonly watched: WatchedSlots;
@@ -42,7 +42,10 @@ export class SlotWatch {
   /** The delegates that left slots unused, or must leave slots unused, because of `#doubtNew`. */
   readonly #doubted = new Set<PublicKey>();
 
-  /** The slot of the start of this node, or the newest slot of `hear` if it is later. */
+  /**
+   * The slot of the start of this node, or the newest slot of `hear` if it is later. If the clock was set back, the slot
+   * of this time.
+   */
   #silentSince: number;
 
   constructor(dependencies: SlotWatchDependencies) {
@@ -51,8 +54,9 @@ export class SlotWatch {
   }
 
   /**
-   * Call after the chain has got a block that another node signed. If the block is new, it shows that this node hears
-   * the network. An old block from a download does not show what this node would have heard in the slot of the block.
+   * Call after the chain has got a block that another node signed. If the block is new, it shows that this node hears the
+   * network. An old block from a download does not show what this node would have heard in the slot of the block.
+   * `#hearOwn` also calls this method for blocks of this node.
    */
   hear({ timestamp }: Pick<BlockHeader, 'timestamp'>): void {
     const { chain, watched } = this.#dependencies;

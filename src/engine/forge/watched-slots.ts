@@ -36,26 +36,31 @@ export interface CountedSlots {
   readonly newest: number;
 }
 
+/** Maximum number of unused slots that the class stores for each delegate. */
+const SLOTS_MAX = 64;
 /**
- * Maximum number of unused slots that the class stores for each delegate. A delegate must leave at most four slots
- * unused that are at least a round apart. A delegate has at most three slots in two rounds.
+ * Minimum number of heard slots that the class stores. On a network with longer rounds, it stores a round of them,
+ * because the distances between them repeat with each round.
  */
-const SLOTS_MAX = 16;
-/** Number of the newest heard slots from which the class computes the usual distance between two of them. */
-const HEARD_MAX = 16;
-/** With fewer heard slots than this number, the class does not know their usual distance, and assumes one slot. */
-const HEARD_MIN = 4;
-/** A time without a block of another node is unusual if it is longer than this number of usual distances. */
-const DISTANCES_MAX = 2;
+const HEARD_MIN = 16;
+/** With fewer heard slots than this number, the class does not know their usual distances. */
+const HEARD_KNOWN_MIN = 4;
+/** Share of the distances between two heard slots that count as usual. A few longer ones do not change what is usual. */
+const USUAL_SHARE = 0.9;
 /** Least value of `#near` in slots. In each network, it happens that a single slot has no block. */
 const NEAR_MIN = 2;
+/**
+ * If the node hears nothing for this number of rounds, the watch begins again. In this time, the other node perhaps had
+ * no connection either, so a slot from before and a slot from after do not belong together.
+ */
+const SILENT_ROUNDS_MAX = 2;
 
 export class WatchedSlots {
   readonly #round: number;
   /** The newest `SLOTS_MAX` unused slots of each delegate, in ascending order. */
   readonly #slots = new Map<PublicKey, readonly UnusedSlot[]>();
   readonly #recalls = new Map<PublicKey, WatchedRecall>();
-  /** The newest `HEARD_MAX` slots that `hear` was called with, in ascending order. */
+  /** The newest slots that `hear` was called with, in ascending order. */
   #heardSlots: readonly number[] = [];
 
   /** @param round number of slots of a round */
@@ -86,8 +91,11 @@ export class WatchedSlots {
    * @param slot slot of the block
    */
   hear(slot: number): void {
-    if (!this.#heardSlots.includes(slot))
-      this.#heardSlots = [...this.#heardSlots, slot].sort((a, b) => a - b).slice(-HEARD_MAX);
+    if (slot - this.newestHeard >= SILENT_ROUNDS_MAX * this.#round) this.#beginAgain(slot);
+    if (!this.#heardSlots.includes(slot)) {
+      const stored = Math.max(HEARD_MIN, this.#round);
+      this.#heardSlots = [...this.#heardSlots, slot].sort((a, b) => a - b).slice(-stored);
+    }
     const near = this.#near();
     const isNear = (unused: number): boolean => unused !== slot && Math.abs(unused - slot) <= near;
     for (const [publicKey, slots] of this.#slots) {
@@ -100,16 +108,26 @@ export class WatchedSlots {
     }
   }
 
+  /** After this call, the unused slots before `slot` do not count as heard. */
+  #beginAgain(slot: number): void {
+    for (const [publicKey, slots] of this.#slots) {
+      this.#slots.set(
+        publicKey,
+        slots.map((each) => (each.slot < slot ? { ...each, isHeardBefore: false } : each)),
+      );
+    }
+  }
+
   /**
    * Maximum number of slots between an unused slot and a block that shows that the node hears the network around this
-   * slot. The number follows from the usual (median) distance of the newest heard slots. In a longer time without a
+   * slot. The number is the longest usual distance between two heard slots (`USUAL_SHARE`). In a longer time without a
    * block of another node, this node has perhaps lost its connection.
    */
   #near(): number {
-    if (this.#heardSlots.length < HEARD_MIN) return NEAR_MIN;
+    if (this.#heardSlots.length < HEARD_KNOWN_MIN) return NEAR_MIN;
     const distances = this.#heardSlots.slice(1).map((slot, index) => slot - (this.#heardSlots[index] ?? slot));
-    const median = distances.sort((a, b) => a - b)[distances.length >> 1] ?? 1;
-    return Math.max(NEAR_MIN, Math.min(DISTANCES_MAX * median, this.#round));
+    const usual = distances.sort((a, b) => a - b)[Math.floor(USUAL_SHARE * (distances.length - 1))] ?? NEAR_MIN;
+    return Math.max(NEAR_MIN, Math.min(usual, this.#round));
   }
 
   /** The newest slot that `hear` was called with; negative infinity if there is none. */
