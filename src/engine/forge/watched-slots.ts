@@ -39,13 +39,16 @@ export interface CountedSlots {
 /** Maximum number of unused slots that the class stores for each delegate. */
 const SLOTS_MAX = 64;
 /**
- * Minimum number of heard slots that the class stores. On a network with longer rounds, it stores a round of them,
- * because the distances between them repeat with each round.
+ * Minimum number of heard slots that the class stores. On a network with longer rounds, it stores as many heard slots
+ * as a round has slots, because the order of the delegates, and so the distances, stay the same for a round.
  */
 const HEARD_MIN = 16;
 /** With fewer heard slots than this number, the class does not know their usual distances. */
 const HEARD_KNOWN_MIN = 4;
-/** Share of the distances between two heard slots that count as usual. A few longer ones do not change what is usual. */
+/**
+ * Share of the distances between two heard slots that count as usual. If many slots are stored, a few longer distances
+ * do not change what is usual.
+ */
 const USUAL_SHARE = 0.9;
 /** Least value of `#near` in slots. In each network, it happens that a single slot has no block. */
 const NEAR_MIN = 2;

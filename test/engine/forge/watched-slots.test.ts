@@ -149,6 +149,16 @@ test('what is usual follows from the heard slots of a round, each once', (t) => 
   mixed.note('a', 224, true);
   mixed.hear(229);
   t.is(mixed.firstHeard('a', 0), 224);
+  // In a small network, 16 slots are stored: 13 of the 15 distances between them count as usual.
+  const small = new WatchedSlots(11);
+  for (let slot = 0, index = 0; index < 16; index += 1) {
+    small.hear(slot);
+    slot += index < 3 ? 7 : 1;
+  }
+  const newest = small.newestHeard;
+  small.note('a', newest + 7, true);
+  small.hear(newest + 14);
+  t.is(small.firstHeard('a', 0), newest + 7);
 });
 
 test('the unused slots of a delegate are found again, also if a slot is noted many times', (t) => {
