@@ -61,8 +61,9 @@ export interface PageScrubberOptions {
 
 /**
  * Starts the scrubber. A step runs synchronously, and checks pages of the last commit. Only this process writes, so no
- * page changes during a step. In one pass, the scrubber first checks all pages of the store. Then it checks the pages
- * and the entries of the state. Finally, it checks undo records and the note that contains the finalized height.
+ * page changes during a step. In one pass, the scrubber first checks all pages of the store. Then it checks the state:
+ * the pages that contain the state, and each entry of the state. Finally, it checks undo records and the note that
+ * contains the finalized height.
  *
  * @param directory folder of the store
  */
