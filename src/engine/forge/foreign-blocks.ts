@@ -6,11 +6,11 @@
 import type { SigningJournal } from '../../ports/journal.ts';
 import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
-import { NewestBlocks, SEARCHED_ROUNDS, type Newest } from './newest-blocks.ts';
+import { NewestBlocks, SEARCHED_ROUNDS, type Newest, type SearchedChain } from './newest-blocks.ts';
 import { isForeign } from './waits.ts';
 
 export interface ForeignBlocksDependencies {
-  readonly chain: Pick<Chain, 'rules' | 'state' | 'tip'>;
+  readonly chain: Pick<Chain, 'rules'> & SearchedChain;
   readonly journal: Pick<SigningJournal, 'last' | 'foreignS'>;
 }
 
