@@ -20,6 +20,7 @@ import { BlockRejected, isByClock, type ForkStatus } from '../protocol/verdict.t
 import { BlockWarnings } from './block-warnings.ts';
 import type { Chain } from './chain.ts';
 import { BranchRejected } from './commit.ts';
+import type { UnappliedBlocks } from './forge/unapplied-blocks.ts';
 import { SerialQueue } from './serial-queue.ts';
 
 /** The result of an import. */
@@ -38,6 +39,8 @@ export interface BlockImporterDependencies {
   readonly chain: Chain;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly observer: Pick<Observer, 'log' | 'observe'>;
+  /** Receives the blocks that can neither extend nor replace the tip. */
+  readonly unapplied?: Pick<UnappliedBlocks, 'note'>;
 }
 
 /**
@@ -117,10 +120,12 @@ export class BlockImporter {
    * @throws BlockRejected if a check of the block fails. If fork choice returns `doubleForging`, the method checks the
    *   header, signature and payload hash of the block. If fork choice returns `betterChain` and the generator of the
    *   block is a registered delegate, the method makes the same checks, and checks that the slot of the block has
-   *   begun. In all other cases, the method makes no check
+   *   begun. If fork choice returns `discard`, only `UnappliedBlocks.note` makes checks. In all other cases, the method
+   *   makes no check
    */
   #applyForkChoice(block: Block, receivedAtS: number): Decision {
     const { rules, verify, state, tip, finalizedHeight } = this.#chain;
+    const { unapplied } = this.#dependencies;
     const status = rules.forkStatus(tip, { header: block, receivedAtS });
     switch (status) {
       case 'extends':
@@ -136,6 +141,7 @@ export class BlockImporter {
         if (state.delegate(block.generatorPublicKey) === undefined) return { kind: 'ignored', status };
         rules.screenBlock(block, verify);
         this.#refuseFuture(block);
+        unapplied?.note(block);
         return { kind: 'betterChain' };
       case 'doubleForging':
         // The signature of the header proves that the delegate in the header made the block. If the node did not check
@@ -147,9 +153,12 @@ export class BlockImporter {
           tipId: tip.header.id,
           delegate: block.generatorPublicKey,
         });
+        unapplied?.note(block);
+        return { kind: 'ignored', status };
+      case 'discard':
+        unapplied?.note(block);
         return { kind: 'ignored', status };
       case 'same':
-      case 'discard':
         return { kind: 'ignored', status };
     }
   }

@@ -18,6 +18,7 @@ import { OwnSlotOutcomes } from './forge/own-slot-outcomes.ts';
 import { ForgingReadiness } from './forge/readiness.ts';
 import { ForgingScheduler } from './forge/scheduler.ts';
 import { createSigningJournal } from './forge/signing-journal.ts';
+import { UnappliedBlocks } from './forge/unapplied-blocks.ts';
 import { DEFAULT_PROFILE, type GenerationProfile } from './generation-profile.ts';
 import { openGenesis } from './genesis.ts';
 import { Gossip } from './gossip.ts';
@@ -96,7 +97,12 @@ export class Engine {
     const { deferral, onProgress } = dependencies;
     const diskClock = clock;
     this.chain = new Chain({ store, rules, verifier, clock: chainClock, diskClock, observer, deferral, onProgress });
-    this.importer = new BlockImporter({ chain: this.chain, clock: chainClock, observer });
+    const unapplied = new UnappliedBlocks({
+      chain: this.chain,
+      isEnabled: (publicKey) => this.forging.isEnabled(publicKey),
+      onFound: (block) => this.forging.noteUnapplied(block),
+    });
+    this.importer = new BlockImporter({ chain: this.chain, clock: chainClock, observer, unapplied });
     const peersObserver = this.#observer.module('peers');
     this.clockOffset = new ClockOffset(chainClock, peersObserver);
     this.reorgs = new Reorgs(clock);

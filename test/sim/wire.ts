@@ -68,6 +68,8 @@ export class Wire {
   readonly time: VirtualTime;
   readonly random: SeededRandom;
   quality: LinkQuality = GOOD_LINK;
+  /** For each slow peer, the additional delay in milliseconds of the one-way messages that the peer sends. */
+  readonly messageDelaysMs = new Map<PeerId, number>();
   readonly rates: WireRates;
   readonly #transports = new Map<PeerId, WireTransport>();
   /** Group of each peer during a partition. Peers of different groups cannot reach each other. */
@@ -125,10 +127,11 @@ export class Wire {
    */
   carry(from: PeerId, to: PeerId, isLossy: boolean, deliver: (transport: WireTransport) => void): void {
     const { delayMinMs, delayMaxMs, loss, duplication, lateness } = this.quality;
+    const slowMs = isLossy ? (this.messageDelaysMs.get(from) ?? 0) : 0;
     const copies = isLossy ? (this.random.chance(loss) ? 0 : this.random.chance(duplication) ? 2 : 1) : 1;
     for (let copy = 0; copy < copies; copy += 1) {
       const lateMs = isLossy && this.random.chance(lateness) ? this.random.below(LATE_MS_MAX) : 0;
-      this.time.schedule(this.random.between(delayMinMs, delayMaxMs) + lateMs, () => {
+      this.time.schedule(this.random.between(delayMinMs, delayMaxMs) + slowMs + lateMs, () => {
         const transport = this.isReachable(from, to) ? this.#transports.get(to) : undefined;
         if (transport !== undefined) deliver(transport);
       });

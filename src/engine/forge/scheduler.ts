@@ -25,6 +25,7 @@ import { SleptSlots } from './slept-slots.ts';
 import { TipCheck, type TipCheckDependencies } from './tip-check.ts';
 import { WaitUpdates } from './wait-updates.ts';
 import type { Waiting } from './waiting.ts';
+import type { ForeignBlock } from './waits.ts';
 
 /**
  * Maximum time in milliseconds between two checks by the scheduler. If somebody sets the clock, the scheduler notices
@@ -156,6 +157,14 @@ export class ForgingScheduler {
    */
   paused(): ForgingPause | undefined {
     return this.#stopped ? undefined : this.#pause.now();
+  }
+
+  /**
+   * Call with a received block that the chain does not get (`UnappliedBlocks`). If another node signed the block for an
+   * enabled delegate, the delegate waits as after a block on the chain.
+   */
+  noteUnapplied(block: ForeignBlock): void {
+    this.#waitUpdates.noteUnapplied(block);
   }
 
   disable(publicKey: PublicKey): void {

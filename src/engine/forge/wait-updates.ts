@@ -35,17 +35,25 @@ export class WaitUpdates {
    * start finds the block on the chain, unless a reorganisation has removed the block.
    */
   noteForeign(blocks: readonly ForeignBlock[]): void {
-    for (const block of blocks) this.#noteForeign(block);
+    for (const block of blocks) if (this.#noteForeign(block)) this.#guard.hear(block);
   }
 
-  #noteForeign(block: ForeignBlock): void {
+  /**
+   * Call with a block that this node has received but does not apply (`UnappliedBlocks`). Such a block shows that
+   * another node signs, but not that this node hears the network: the chain of this node does not get the block.
+   */
+  noteUnapplied(block: ForeignBlock): void {
+    this.#noteForeign(block);
+  }
+
+  /** @returns whether another node signed the block */
+  #noteForeign(block: ForeignBlock): boolean {
     const enabled = Array.from(this.#enabled());
     // A write can fail only for a block of another node. If it fails, the value therefore stays true.
     let isForeign = true;
     tryTo(() => (isForeign = this.#guard.waits.noteForeign(block)));
-    if (!isForeign) return;
-    this.#guard.hear(block);
-    if (enabled.includes(block.generatorPublicKey)) this.#guard.noteElsewhere(block, enabled);
+    if (isForeign && enabled.includes(block.generatorPublicKey)) this.#guard.noteElsewhere(block, enabled);
+    return isForeign;
   }
 
   /** Call after this node has signed a block. */

@@ -8,6 +8,7 @@ import { Chain } from '../../../src/engine/chain.ts';
 import { SlotHistory } from '../../../src/engine/slot-history.ts';
 import { SILENT, type LogFields, type LogLevel, type Observer } from '../../../src/ports/observer.ts';
 import { slotAt } from '../../../src/protocol/slots.ts';
+import { BlockRejected } from '../../../src/protocol/verdict.ts';
 import type { Verifier } from '../../../src/ports/verifier.ts';
 import type { Block, KeyPair, Transaction } from '../../../src/protocol/types.ts';
 import { createInlineVerifier } from '../../../src/workers/inline-verifier.ts';
@@ -128,6 +129,34 @@ test('no transaction is checked in the tip of a better chain', async (t) => {
   t.is(costs.together, 0);
   const corrupted = signBlock({ ...ahead, totalAmount: 7n }, {}, ownerOf(fork, ahead));
   t.is(await outcomeOf(importer, corrupted), 'BLOCK_PAYLOAD_INVALID');
+});
+
+test('each block that fork choice does not apply is passed on, and a block that fits or is known is not', async (t) => {
+  const maker = new ChainMaker();
+  const [, parent] = grown(maker, 2);
+  const fork = forkOf(maker);
+  const discarded = fork.forge({ missedSlots: 1 });
+  const ahead = grown(fork, 2).at(-1)!;
+  const tip = maker.forge();
+  const twin = signBlock(tip, { timestamp: tip.timestamp + 1 }, ownerOf(maker, tip));
+  const { chain, time } = await countingChain(maker, ahead.timestamp);
+  const passed: string[] = [];
+  const clock = { nowMs: () => time.nowMs };
+  const unapplied = { note: (block: Block) => void passed.push(block.id) };
+  const importer = new BlockImporter({ chain, clock, observer: SILENT, unapplied });
+  for (const block of [twin, discarded, parent!, ahead, tip]) await importer.import(block);
+  t.deepEqual(
+    passed,
+    [twin, discarded, parent!, ahead].map(({ id }) => id),
+  );
+  const rejection = new BlockRejected('BLOCK_SIGNATURE_INVALID', 'Invalid block signature');
+  const refusing = {
+    note: () => {
+      throw rejection;
+    },
+  };
+  const strict = new BlockImporter({ chain, clock, observer: SILENT, unapplied: refusing });
+  t.deepEqual(await strict.import(discarded), { kind: 'refused', rejection });
 });
 
 test('a node forges its own block while it checks a received one, and keeps its own', async (t) => {

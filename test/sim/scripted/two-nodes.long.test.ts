@@ -88,6 +88,28 @@ for (const generation of [2, 3] as const)
   });
 
 for (const generation of [2, 3] as const)
+  test(`generation ${generation}: a node that waits does not take over from a node whose blocks arrive too late`, async (t) => {
+    const [delegates, shared] = [21, 6];
+    const world = worldOf(generation, {
+      nodes: 4,
+      network: { ...networkOf(generation), delegates, activeDelegates: delegates },
+      forgersOf: (node, all) => (node === 3 ? [] : node === 1 ? all.slice(shared) : all.slice(0, shared)),
+    });
+    for (const node of [1, 3, 0]) await world.node(node).start();
+    await slots(world, 6 * delegates);
+    await world.node(2).start();
+    await slots(world, 2 * delegates);
+    const before = world.node(0).journal.signed.length;
+    // Each block of node 0 arrives after the blocks of the next two slots, so fork choice discards the block.
+    world.wire.messageDelaysMs.set(world.node(0).peerId, 2.5 * BLOCK_TIME_S * 1000);
+    await slots(world, 12 * delegates);
+    t.true(world.node(0).journal.signed.length > before + 3 * shared);
+    t.is(world.node(2).journal.signed.length, 0);
+    t.deepEqual(contradictions(world), []);
+    await world.close();
+  });
+
+for (const generation of [2, 3] as const)
   for (const hasRecord of [true, false])
     test(`generation ${generation}: a delegate that returns to the active ones ${hasRecord ? 'with' : 'without'} a record`, async (t) => {
       const active = 21;
