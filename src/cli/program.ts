@@ -83,7 +83,7 @@ export function createProgram(): Command {
     .option('--no-forging', 'never forge')
     .option(
       '--risk-double-forging',
-      'before signing, check only the record in the data folder, not signatures made on other nodes (forging.riskDoubleForging)',
+      'before signing, check only the record in the data folder and the chain, and do not wait for signs of other nodes (forging.riskDoubleForging)',
     )
     .option('--config <file>', 'JSON5 file with options (docs/configuration.md)')
     .addHelpText(

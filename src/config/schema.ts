@@ -215,7 +215,7 @@ export const OPTIONS = {
       { secret: true, defaultText: "the network's, if `forgers.json` of the network contains all `delegates`" },
     ),
     riskDoubleForging: flag(
-      'Whether the node skips the search for signatures that its delegates made on other nodes. If true, the node checks only the signing record in its data folder. ' +
+      'Whether the node skips the search for signatures that its delegates made on other nodes. If true, the node checks only the signing record in its data folder and the newest block of the delegate on the chain. ' +
         'If two nodes with this setting have the same delegate, both nodes forge a block in each slot of this delegate.',
       false,
       { defaultText: 'false; true on networks with published passphrases, such as a devnet' },

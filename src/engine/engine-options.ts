@@ -36,9 +36,9 @@ export interface EngineOptions {
   readonly broadcastIntervalMs: number;
   readonly transactionsPerQueueMax: number;
   /**
-   * If true, a delegate signs a header whenever the signing journal of this node's data folder allows the header. In
-   * this case, the node ignores signatures that the delegate made on other nodes. The delegate can then sign two
-   * headers that contradict each other (double forging).
+   * If true, a delegate signs a header if the header contradicts neither the last header in the signing journal of this
+   * node's data folder nor the newest block of the delegate on the chain. If another node also signs for the delegate,
+   * the delegate can then sign two headers that contradict each other (double forging).
    */
   readonly riskDoubleForging: boolean;
   /**

@@ -31,8 +31,8 @@ export interface DoubleForgingGuardDependencies {
     'doubt' | 'doubtBeforeFirstBlock' | 'isTipSurelyNewest' | 'hasAllDelegates' | 'hasTwoThirds'
   >;
   /**
-   * If true, a delegate signs a header whenever the journal allows the header. The node then ignores signatures that
-   * the delegate made on other nodes.
+   * If true, a delegate signs a header if the header contradicts neither the last header in the journal nor the newest
+   * block of the delegate on the chain. The delegate does not wait for signs that another node signs.
    */
   readonly riskDoubleForging: boolean;
 }

@@ -63,8 +63,8 @@ export interface ForgingDependencies {
    */
   readonly waitThresholdMs: number;
   /**
-   * If true, a delegate signs a header whenever the journal of this data folder allows the header. The node then
-   * ignores signatures that the delegate made on other nodes.
+   * If true, a delegate signs a header if the header contradicts neither the last header in the journal of this data
+   * folder nor the newest block of the delegate on the chain (`DoubleForgingGuardDependencies.riskDoubleForging`).
    */
   readonly riskDoubleForging: boolean;
   readonly peerTips: TipCheckDependencies['peerTips'];

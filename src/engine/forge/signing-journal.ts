@@ -1,7 +1,7 @@
 /**
  * Creates the signing journal of an engine. By default, a delegate must not contradict the headers in two records: the
- * journal in the data folder, and the watermarks outside the data folder. With `riskDoubleForging`, only the journal in
- * the data folder counts.
+ * journal in the data folder, and the watermarks outside the data folder. With `riskDoubleForging`, the journal in the
+ * data folder counts, but the watermarks do not.
  */
 
 import type { FolderJournal, SigningJournal, SigningWatermarks } from '../../ports/journal.ts';
