@@ -73,10 +73,9 @@ export interface NodeClient {
   /** The delegates with the most votes, at most 101. */
   delegates(): Promise<readonly DelegateCounts[]>;
   /**
-   * Returns the public keys of the forgers of the first `count` blocks after the genesis block, in the order of height.
-   * `count` is at most 100.
+   * Returns the first `count` blocks after the genesis block, in the order of height. `count` is at most 100.
    */
-  firstForgers(count: number): Promise<readonly string[]>;
+  firstBlocks(count: number): Promise<readonly ForgedBlock[]>;
   /** The latest diagnostics, newest first. */
   diagnostics(limit: number): Promise<readonly DiagnosticState[]>;
   /** Peer addresses with their states, connected peers first. */
@@ -105,14 +104,18 @@ export function nodeClient(url: string, timeoutMs?: number): NodeClient {
         missed: missedBlocks,
       }));
     },
-    firstForgers: async (count) => {
-      const blocks = await ask<{ generatorPublicKey: string }[]>(`blocks?sort=height:asc&offset=1&limit=${count}`);
-      return blocks.map(({ generatorPublicKey }) => generatorPublicKey);
-    },
+    firstBlocks: (count) => ask(`blocks?sort=height:asc&offset=1&limit=${count}`),
     digest: () => ask('node/digest'),
     peerVerdicts: (limit) => ask(`node/peers?limit=${limit}`),
     diagnostics: (limit) => ask(`node/diagnostics?limit=${limit}`),
   };
+}
+
+/** The members of a block that tell who forged it, and when. */
+export interface ForgedBlock {
+  readonly generatorPublicKey: string;
+  /** Seconds since the epoch of the network; the start of the slot of the block. */
+  readonly timestamp: number;
 }
 
 interface DelegateJson {

@@ -265,7 +265,7 @@ class FakeDevnet {
       connectedPeers: () => answer(1),
       delegates: () => answer([]),
       blockId: (height) => answer(height <= 3 ? `${height}` : undefined),
-      firstForgers: uncalled,
+      firstBlocks: uncalled,
       constants: uncalled,
       diagnostics: uncalled,
       peerVerdicts: uncalled,

@@ -64,7 +64,8 @@ for (const [generation, delegates, way] of [
       RUN_MS_MAX,
       () => (supervisor.exitCode === null ? undefined : output),
     );
-    const forgers = new Set(await client.firstForgers(height - 1));
+    const blocks = await client.firstBlocks(height - 1);
+    const forgers = new Set(blocks.map(({ generatorPublicKey }) => generatorPublicKey));
     t.is(forgers.size, Math.min(delegates, height - 1), 'each delegate has its turn');
     const logs = Array.from({ length: NODES }, (_, index) => join(data, 'devnet', `node-${index}`, 'node.log'));
     for (const log of logs) {

@@ -1,38 +1,43 @@
 /**
  * Corrects the number of missed blocks of the delegate that has no slot in the first round. The delegate has no slot
- * because the genesis block uses one slot of that round. Like the reference (lisk-sdk), the node counts a missed block
- * for this delegate. The function `missedBlocks` does not count this missed block.
+ * because the genesis block counts as one of the blocks of that round. Like the reference (lisk-sdk), the node counts a
+ * missed block for this delegate. The function `missedBlocks` does not count this missed block.
  */
 
-import type { DelegateCounts, NodeClient } from '../node-client.ts';
+import { slotAt } from '../../protocol/slots.ts';
+import type { ChainParams } from '../../protocol/params.ts';
+import type { DelegateCounts, ForgedBlock, NodeClient } from '../node-client.ts';
 
 export class FirstRound {
-  readonly #activeDelegates: number;
-  #forgers: readonly string[] | undefined;
+  readonly #params: Pick<ChainParams, 'activeDelegates' | 'blockTimeS'>;
+  #blocks: readonly ForgedBlock[] | undefined;
 
-  constructor(activeDelegates: number) {
-    this.#activeDelegates = activeDelegates;
+  constructor(params: Pick<ChainParams, 'activeDelegates' | 'blockTimeS'>) {
+    this.#params = params;
   }
 
   /**
    * Returns the public key of the delegate without a slot in the first round. This delegate has a missed block, and has
-   * forged no block in the first round. The result is undefined if there is no such delegate, or before the first round
-   * is over.
+   * forged no block in the first round. The result is undefined before the first round is over, or if each delegate had
+   * a slot, because a slot between two blocks of the round has no block.
    *
    * @param height height of the tip of the node that `client` queries
    */
   async delegateWithoutTurn(
     height: number,
     delegates: readonly DelegateCounts[],
-    client: Pick<NodeClient, 'firstForgers'>,
+    client: Pick<NodeClient, 'firstBlocks'>,
   ): Promise<string | undefined> {
-    const blocks = this.#activeDelegates - 1;
-    if (height < this.#activeDelegates) return undefined;
-    this.#forgers ??= blocks === 0 ? [] : await client.firstForgers(blocks);
-    const forged = new Set(this.#forgers);
-    // If several delegates have no block in the first round, one of these delegates had no slot, and each of the other
-    // delegates missed a slot. The function cannot tell these delegates apart, so it returns the first of these
-    // delegates in the list `delegates`.
+    const { activeDelegates } = this.#params;
+    const count = activeDelegates - 1;
+    if (height < activeDelegates) return undefined;
+    this.#blocks ??= count === 0 ? [] : await client.firstBlocks(count);
+    const slots = this.#blocks.map(({ timestamp }) => slotAt(timestamp, this.#params));
+    // The first slot of the round is the slot of the first block, and each delegate has one slot in any
+    // `activeDelegates` slots of the round.
+    const slotsOfRound = count === 0 ? 0 : Math.max(...slots) - Math.min(...slots) + 1;
+    if (slotsOfRound >= activeDelegates) return undefined;
+    const forged = new Set(this.#blocks.map(({ generatorPublicKey }) => generatorPublicKey));
     return delegates.find(({ publicKey, missed }) => missed > 0 && !forged.has(publicKey))?.publicKey;
   }
 }

@@ -118,7 +118,7 @@ async function watch(run: DevnetRun, nodes: readonly SupervisedNode[]): Promise<
   const startedMs = parts.nowMs();
   const allowedMs = untilHeight === undefined ? STARTUP_MS : deadlineMs(untilHeight, run.network.params.blockTimeS);
   let isStarted = false;
-  const firstRound = new FirstRound(run.network.params.activeDelegates);
+  const firstRound = new FirstRound(run.network.params);
   let isReadyReported = run.onReady === undefined;
   // Nodes that answer slowly must not delay the stop of the devnet.
   const stopped = new Promise<undefined>((resolve) => {
