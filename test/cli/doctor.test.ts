@@ -314,6 +314,8 @@ test('a program that is no node of Lisk, or a node of this build behind a proxy,
   t.deepEqual(await found(t, { ...its, url: await scripted(t, {}, unknown) }), ['NODE_REFUSES']);
   const proxied = { 'api/node/constants': { ...EARLIER, blockTime: 10 } };
   t.deepEqual(await found(t, { ...its, url: await scripted(t, proxied, unknown) }), ['NODE_REFUSES']);
+  const strict = { 'api/node/constants': EARLIER, 'node/constants': { ...EARLIER, nethash: NETHASH, blockTime: 10 } };
+  t.deepEqual(await found(t, { ...its, url: await scripted(t, strict, unknown) }), ['NODE_REFUSES']);
 });
 
 test.serial('the doctor asks no node if the configuration with its address is refused', async (t) => {

@@ -3,7 +3,7 @@
 import { durationText } from '../../primitives/duration.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { LISK_NODE } from '../answer-shapes.ts';
-import { nodeAsker } from '../ask-node.ts';
+import { nodeAsker, type NodeAsker } from '../ask-node.ts';
 import type { PeerVerdictState } from '../node-client.ts';
 import { activeDelegatesOf } from '../constants-answer.ts';
 import { finding, type FaultCode, type Finding } from './catalogue.ts';
@@ -97,22 +97,32 @@ function faultOfAnswer({ code, data }: ProtocolError): FaultCode {
 
 /**
  * Returns the evidence that a node of an earlier build of Bloomery, or a node of lisk-sdk, answers; undefined if there
- * is no such evidence. All these nodes serve `/api/node/constants`, and only nodes of later builds send `blockTime`.
+ * is no such evidence. All these nodes serve `/api/node/constants`, and only nodes of later builds send `blockTime` there or at their own path.
  *
  * @param error error of a query; this error is the reason why the doctor cannot check the node
  */
 async function signOfEarlierBuild({ url, timeoutMs }: NodeRequest, error: ProtocolError): Promise<string | undefined> {
   if (error.code !== 'NODE_ANSWER_MALFORMED' && error.data['status'] !== UNKNOWN_PATH) return undefined;
-  const { base, ask } = nodeAsker(url, timeoutMs === undefined ? {} : { timeoutMs });
+  const options = timeoutMs === undefined ? {} : { timeoutMs };
+  const { base, ask } = nodeAsker(url, options);
+  const constantsBy = (by: NodeAsker['ask']) =>
+    by<{ version: string; build?: string; blockTime?: number }>('node/constants', LISK_NODE);
   try {
-    const constants = await ask<{ version: string; build?: string; blockTime?: number }>('node/constants', LISK_NODE);
+    const constants = await constantsBy(ask);
     if (constants.blockTime !== undefined) return undefined;
+    // With `http.strictDialect`, a node of this build sends `blockTime` only at its own path.
+    const own = await constantsBy(nodeAsker(url, { ...options, isOwnKind: true }).ask).catch(ifProtocolError);
+    if (own?.blockTime !== undefined) return undefined;
     const build = constants.build === undefined || constants.build === '' ? '' : ` (build ${constants.build})`;
     return `${base}/api/node/constants reports version ${constants.version}${build}, and no blockTime`;
   } catch (failure) {
-    if (failure instanceof ProtocolError) return undefined;
-    throw failure;
+    return ifProtocolError(failure);
   }
+}
+
+/** @throws any error that is not a ProtocolError */
+function ifProtocolError(failure: unknown): undefined {
+  if (!(failure instanceof ProtocolError)) throw failure;
 }
 
 function withoutConsequences(findings: readonly Finding[]): readonly Finding[] {
