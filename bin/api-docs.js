@@ -1,7 +1,8 @@
 /**
- * Writes the interactive documentation of the HTTP interface into a folder: `index.html`, and its files under `assets/`.
- * Each file is compressed with gzip, and its name contains a part of its hash. The library (`swagger-ui-dist`) is
- * copied as it was published.
+ * Writes the interactive documentation of the HTTP interface into a folder: the page `index.html`, the assets of this
+ * page in the folder `assets/`, and the licences in `LICENSES.txt`. The assets are compressed with gzip; the other
+ * files are not. The name of an asset contains a part of the hash of its uncompressed content. The files of the library
+ * (`swagger-ui-dist`) are the published files without their references to source maps.
  */
 
 import { createHash } from 'node:crypto';

@@ -2,12 +2,12 @@
  * Builds `dist/` when something changed since the last build: `node bin/build.js`. Without a change, the build prints
  * nothing.
  *
- * A stamp in `dist/` holds a fingerprint (path, size, time) of everything that the build reads. Builds that start at
- * the same moment wait for each other behind a lock folder. If the build fails, the exit code is 1, and the compiler's
- * errors are printed.
+ * A stamp in `dist/` holds a fingerprint (path, size, time) of the sources and the settings of the build, but not of
+ * the installed packages. Builds that start at the same moment wait for each other behind a lock folder. If the build
+ * fails, the exit code is 1, and the compiler's errors are printed.
  *
- * `dist/src/build.json` contains the version, the time of the build and, in a repository, the commit, for the node to
- * report.
+ * `dist/src/build.json` contains the version, the time of the build, and the commit (empty if it is unknown), for the
+ * node to report.
  *
  * A build strips types and does not check them, so it takes a second instead of twenty. `npm run check` checks the
  * types.
@@ -51,7 +51,7 @@ const PAGE = path.join(ROOT, 'src', 'dashboard', 'page');
 const BUNDLE = path.join(DIST, 'src', 'dashboard', 'bundle');
 /** The interactive documentation of the HTTP interface. */
 const API_DOCS = path.join(DIST, 'src', 'dashboard', 'api-docs');
-/** Folder of the product's programs, which `bin/bloomery.js` runs. The programs are bundled. */
+/** Folder of the product's bundled programs. `bin/bloomery.js` runs the program `main` in this folder. */
 const PROGRAMS = path.join(DIST, 'src', 'bundle');
 
 const PAGE_FILES = ['.tsx', '.css', '.html', '.svg', '.json'];
@@ -131,8 +131,8 @@ function writeRecord(record) {
 }
 
 /**
- * Writes the packages in the bundles, for the bill of materials. Packages that are installed only for a build are
- * shipped inside the bundles.
+ * Writes the list of the packages in the bundles, for the bill of materials. Some of these packages are installed only
+ * for a build. They belong in the bill nevertheless, because the bundles contain files of them.
  */
 function writeBundled(packages) {
   const names = new Set(packages.map(({ name, version }) => `${name}@${version}`));
@@ -144,8 +144,9 @@ function packageVersion() {
 }
 
 /**
- * The commit that is built. `BUILD_COMMIT` in the environment names it for sources without a repository; otherwise it
- * is the commit of this repository. Empty when the package has no repository.
+ * Returns the id of the commit that is built. If the environment variable `BUILD_COMMIT` contains the id of a commit,
+ * the function returns this id. Otherwise, it returns the commit of this repository. The result is empty if the
+ * variable contains no id and the package has no repository.
  */
 function commit() {
   const given = process.env.BUILD_COMMIT ?? '';

@@ -1,6 +1,7 @@
 /**
- * Bundles the dashboard into a folder: `index.html`, and its files under `assets/`. The name of each file contains a
- * part of its hash, so that browsers may cache it forever.
+ * Bundles the dashboard into a folder: the page `index.html`, the assets of this page in the folder `assets/`, and the
+ * licences in `LICENSES.txt`. The name of an asset contains a part of the hash of its content, so that a browser can
+ * cache the asset forever.
  */
 
 import { createHash } from 'node:crypto';

@@ -1,6 +1,7 @@
 /**
- * Writes the type declarations of the package's exports. Each file is processed without the others, which takes a
- * second. Therefore the exported files declare the types of all their exports, and import only from one another.
+ * Writes the type declarations of the package's exports. The compiler processes each exported file alone and reads no
+ * other file, so the declarations of all files together take about a second. For this reason, each exported file must
+ * declare the types of its exports explicitly, and these types must come only from exported files.
  */
 
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';

@@ -55,7 +55,10 @@ interface Answer {
    * is not a node.
    */
   readonly message?: string;
-  /** Code in the member `reason` of an error answer, for example `NODE_SILENT`. */
+  /**
+   * Code in the member `reason` of an error answer. For example, a reading process sends the code `NODE_SILENT` if the
+   * node's own process does not answer the reading process.
+   */
   readonly code?: string;
   readonly reasons: readonly string[];
 }

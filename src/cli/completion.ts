@@ -58,8 +58,8 @@ function positionsOf(command: Command, path: string, known: KnownValues): readon
 }
 
 /**
- * Returns the options for which a fixed list of values exists (for example `--generation` with `2` and `3`). Each
- * option has the path of its command: the name of the command and the names of its parent commands.
+ * Returns the options that have known values (for example `--restart` of `bloomery devnet`). Each option has the path
+ * of its command: the name of the command and the names of its parent commands.
  */
 function valued(
   positions: readonly CommandPosition[],

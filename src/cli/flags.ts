@@ -68,8 +68,8 @@ export interface InitFlags {
   readonly iterations: number;
   /**
    * Path of the systemd unit; true for `--unit` without a path, false for `--no-unit`. Undefined if neither flag is
-   * given. If the value is undefined, the command asks the user whether to write a unit. With `--yes`, however, the
-   * command does not ask, and writes no unit.
+   * given. If the value is undefined and `--yes` is absent, the command asks the user whether to write a unit. If the
+   * value is undefined and `--yes` is given, the command does not ask, and writes no unit.
    */
   readonly unit?: string | boolean;
   readonly yes?: true;

@@ -66,7 +66,7 @@ export interface NodeClient {
    * followed by the build time if the time is known; `build` is absent if the node does not report this version.
    */
   constants(): Promise<{ readonly version: string; readonly build?: string; readonly nethash: string }>;
-  /** Number of connected peers, at most 100. */
+  /** Number of connected peers. If the node has more than 100 connected peers, the result is 100. */
   connectedPeers(): Promise<number>;
   /** Returns the id of the block at this height; undefined when the node has no such block. */
   blockId(height: number): Promise<string | undefined>;

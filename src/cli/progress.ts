@@ -1,8 +1,8 @@
 /**
  * Shows the progress of a long command. On a terminal, the module overwrites one line again and again. To any other
- * output, the module writes new lines. If the command handles one block after another (`Progress`), the module writes
- * at most one line in 10 seconds. If the command has other steps (`StepProgress`), the module writes at most one line
- * in 5 seconds. The progress goes to the standard error output, because results go to the standard output.
+ * output, the module writes new lines. The minimum time between two of these new lines is 10 seconds if the command
+ * handles one block after another (`Progress`), and 5 seconds if the command has other steps (`StepProgress`). The
+ * progress goes to the standard error output, because results go to the standard output.
  */
 
 import { isatty } from 'node:tty';

@@ -30,8 +30,9 @@ export function configShow(flags: ConfigShowFlags): void {
   const rows = options.map(({ named, value, origin }) => {
     const unit = named.option.unit === undefined ? '' : ` ${named.option.unit}`;
     const { defaultText, secret } = named.option;
-    // An option with `defaultText` has an empty value if its default depends on the machine. For such an option, the
-    // output shows `defaultText`.
+    // For some options with `defaultText`, the default value is an empty text (for example `forging.watermarkFolder`,
+    // whose real default depends on the environment of the node). In place of an empty value, the output shows
+    // `defaultText`, except for a secret.
     const shown =
       value === '' && defaultText !== undefined && secret !== true ? defaultText : textOf(masked(named, value));
     return [named.path, `${shown}${unit}`, originOf(named, origin)] as const;

@@ -73,8 +73,8 @@ function endingText(ended: number, count: number): string {
 }
 
 /**
- * Prints the record after the end of signing. If the output fails, the node still does not sign any more: the program
- * that reads the output has possibly received enough of the record to import the record.
+ * Calls `endSigning`, and then prints the record. If `isKept` is false and the output fails, the node still does not
+ * sign any more: the program that reads the output has possibly received enough of the record to import the record.
  *
  * @throws ProtocolError as described at `forgingExport`
  */
@@ -90,13 +90,15 @@ function printRecord(record: SigningRecord, endSigning: () => void, isKept: bool
 
 /**
  * Imports a signing record. After the first import of a record that is not a copy, this node can usually sign as soon
- * as the exporting node could have signed. In some cases, the node first waits for some or all of the delegates, for
- * example if a watermark on this machine is newer than the record (`importRecord`). If this process can write to the
- * file of the record, the first import marks the file as a copy. The first import also stores, on this machine, the
+ * as the exporting node could have signed. Sometimes, however, the record possibly lacks signatures of some or all of
+ * the delegates. For these delegates, the node signs only after it has made sure that no other node signs for them. One
+ * such case is a watermark on this machine that is newer than the record (`importRecord`). If this process can write to
+ * the file of the record, the first import marks the file as a copy. The first import also stores, on this machine, the
  * path of the data folder into which it imported the record.
  *
- * After the import of a copy, or after a repeated import, the node waits before it signs, to make sure that no other
- * node signs. A repeated import changes nothing in the journal if all these conditions hold:
+ * After the import of a copy, the node waits before it signs, to make sure that no other node signs. A repeated import
+ * counts as the import of a copy, except if all the conditions below hold. If all of them hold, the repeated import
+ * changes nothing in the journal, and therefore causes no new wait:
  *
  * - The file is not marked as a copy.
  * - The data folder is the same as at the first import.
@@ -148,14 +150,16 @@ export function forgingImport(file: string, flags: ForgingImportFlags): void {
   });
 }
 
-/** Returns undefined if the node stores no watermarks. */
+/**
+ * Returns the watermarks of the node's signatures (see `WatermarkFiles`); undefined if the node stores no watermarks.
+ */
 function watermarksIn(network: Network, folder: string | undefined): WatermarkFiles | undefined {
   return folder === undefined ? undefined : new WatermarkFiles(folder, network.params.networkIdentifier, SILENT);
 }
 
 /**
- * Returns the folder in which the node that these flags describe stores its watermarks; undefined if this node stores
- * no watermarks.
+ * Returns the folder in which the node that these flags describe stores its watermarks. A watermark is the newest
+ * signed header of a delegate (see `WatermarkFiles`). The result is undefined if this node stores no watermarks.
  */
 function watermarkFolderFor(network: Network, { config: file }: ForgingImportFlags): string | undefined {
   const { forging } = loadConfig({ network, environment: process.env, ...(file === undefined ? {} : { file }) });

@@ -128,7 +128,7 @@ async function parametersOf(request: IncomingMessage): Promise<ControlParameters
     const value: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as ControlParameters;
   } catch {
-    // The error below reports this failure.
+    // If the body is not valid JSON, the `throw` statement below reports the error.
   }
   throw new ProtocolError('USAGE', {}, 'the parameters must be a JSON object');
 }

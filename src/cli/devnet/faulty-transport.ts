@@ -66,7 +66,8 @@ interface Line {
   latest: PeerInfo | undefined;
   /**
    * Last information that the peer sent about itself and that no fault dropped. The engine of this node has received
-   * this information, or will receive it after a delay.
+   * this information, or waits for it during the delay of the link. If the link is cut at the end of the delay, the
+   * information is dropped, and this member becomes undefined.
    */
   delivered: PeerInfo | undefined;
 }

@@ -116,7 +116,8 @@ export type AgentEvent =
   | { readonly event: 'ready'; readonly state: AgentState }
   /**
    * A transaction in the pool has passed verification. If signatures of group members are missing at this time, the
-   * node sends the event a second time when the transaction has enough signatures.
+   * node sends the event again when the transaction has enough signatures, and again for each signature that arrives
+   * later.
    */
   | { readonly event: 'transaction'; readonly id: string; readonly transaction: JsonObject }
   /**

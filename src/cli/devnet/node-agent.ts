@@ -53,7 +53,7 @@ const CLOSED: AgentState = { tip: { id: '', height: 0, slot: 0 }, peers: 0, pool
 export class NodeAgent implements NodeControl {
   readonly chainClock: MovableClock;
   readonly ed25519: Ed25519;
-  /** Present if the dashboard of this node offers the operations of the supervisor's control port. */
+  /** Present if the dashboard of this node offers operations of the devnet (those that `page-controls.ts` lists). */
   readonly devnet?: PageControls;
   readonly #impersonation: Impersonation;
   readonly #substituteKey: SubstituteKey | undefined;

@@ -1,7 +1,7 @@
 /**
- * The controls that the nodes of a devnet offer to the dashboard. The controls are operations of the control port
- * (`control-server.ts`), with the same names, parameters and results. A node passes each request of the dashboard to
- * the supervisor over the IPC channel of the node's process.
+ * The controls that the nodes of a devnet offer to the dashboard. The controls are those operations of the control port
+ * (`control-server.ts`) that `OFFERED` lists. Their names, parameters and results are the same as on the control port.
+ * A node passes each request of the dashboard to the supervisor over the IPC channel of the node's process.
  */
 
 import type { DevnetControls } from '../../ports/devnet-controls.ts';

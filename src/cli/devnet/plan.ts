@@ -82,8 +82,8 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
       logFile: join(folder, 'node.log'),
       delegates,
       config: {
-        // A node of a devnet has no reading processes, because a devnet has few HTTP clients, and the processes of the
-        // nodes already use all cores.
+        // A node of a devnet has no reading processes (separate processes that answer HTTP requests), because a devnet
+        // has few HTTP clients, and the processes of the nodes already use all cores.
         http: { port: httpPort + index, host: DEVNET_HOST, processes: 0 },
         p2p: {
           port: ownWsPort,
@@ -180,9 +180,9 @@ export function planFollower(
 }
 
 /**
- * Time between two checks of the transactions that wait in a node's pool, in milliseconds (option
- * `pool.broadcastIntervalMs`). The time is at most half a block time, so that the pool makes at least one check in each
- * slot.
+ * Time between two regular calls of `TransactionPool.step`, in milliseconds (option `pool.broadcastIntervalMs`). `step`
+ * verifies the transactions that the pool did not verify on arrival. The time is at most half the length of a slot. If
+ * the chain clock runs as fast as the machine's clock, the node therefore calls `step` at least once in each slot.
  */
 function broadcastIntervalMs({ params }: Network): number {
   return Math.min(5000, params.blockTimeS * 500);

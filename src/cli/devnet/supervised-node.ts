@@ -54,8 +54,8 @@ export class SupervisedNode {
   }
 
   /**
-   * True while `kill` or `restart` waits for the end of a process. This process can still write to the files of the
-   * node.
+   * True while `kill` or `restart` waits for the end of the node's process. Until this end, the node's process can
+   * still write to the files of the node.
    */
   get isEnding(): boolean {
     return this.#ending !== undefined;

@@ -228,7 +228,10 @@ async function firstAnswer(clients: readonly NodeClient[]): Promise<readonly Del
   });
 }
 
-/** The block of each node at a height; undefined while a node has no such block or does not answer. */
+/**
+ * Returns the block that each node has at `height`. If at least one node has no block at this height or does not
+ * answer, the whole result is undefined.
+ */
 async function blocksAt(watched: readonly SupervisedNode[], height: number): Promise<DevnetResult | undefined> {
   const nodes = await Promise.all(
     watched.map(async ({ node, client }) => {

@@ -25,7 +25,7 @@ export interface NodeRow {
 const COLUMNS = ['node', 'http', 'ws', 'height', 'finalized', 'peers', 'forged', 'missed'];
 const WIDTH = 10;
 
-/** Returns the lines of a table with columns of equal width. The first line contains the headings. */
+/** Returns the lines of a table. All columns have the same width (`WIDTH`). The first line contains the headings. */
 export function tableLines(rows: readonly NodeRow[]): readonly string[] {
   const body = rows.map(({ index, httpPort, wsPort, state, absence }) => {
     const figures =

@@ -45,7 +45,10 @@ export interface NodeAnswers {
   /** Public keys of the owners of the next slots. The set covers as many slots as a round has. */
   readonly active: ReadonlySet<string>;
   readonly blockTimeS: number;
-  /** True for a node of a devnet that forges blocks only on request, or whose clock is stopped. */
+  /**
+   * True if the node belongs to a devnet, and one of two conditions holds: the mining mode of this devnet is `instant`
+   * or `on-demand`, or the chain clock of this devnet is stopped.
+   */
   readonly minesOnRequest: boolean;
 }
 
@@ -59,8 +62,9 @@ const SAMPLES = 3;
 const SAMPLES_MAX = 9;
 const SAMPLE_AGAIN_MS = 700;
 /**
- * If a node stays more than this number of blocks below the most frequent height of its peers, the doctor reports a
- * fault.
+ * If a node stays more than this number of blocks below its `networkHeight`, the doctor reports a fault. Of all
+ * heights that the counted peers announce (`engine/network-view.ts`), `networkHeight` is the most frequent. It is
+ * possible that fewer than half of the peers announce this height.
  */
 export const LAG_BLOCKS_MAX = 2;
 /** If fewer than this percentage of the peers have the same tip as the node, the doctor reports a fault. */

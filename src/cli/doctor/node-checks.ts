@@ -97,7 +97,8 @@ function faultOfAnswer({ code, data }: ProtocolError): FaultCode {
 
 /**
  * Returns the evidence that a node of an earlier build of Bloomery, or a node of lisk-sdk, answers; undefined if there
- * is no such evidence. All these nodes serve `/api/node/constants`, and only nodes of later builds send `blockTime` there or at their own path.
+ * is no such evidence. Nodes of earlier builds and of lisk-sdk serve `/api/node/constants` without the member
+ * `blockTime`. If an answer contains `blockTime`, a node of a later build of Bloomery sent this answer.
  *
  * @param error error of a query; this error is the reason why the doctor cannot check the node
  */

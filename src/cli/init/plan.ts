@@ -18,7 +18,7 @@ export interface InitPlan {
   readonly network: Network;
   /** Value for `--network` that names the network from any working directory: a name, or an absolute path. */
   readonly networkFlag: string;
-  /** `BLOOMERY_HOME` of the node: the folder in which the node looks for networks. */
+  /** `BLOOMERY_HOME` of the node. The node looks for the user's own networks in the subfolder `networks`. */
   readonly home: string;
   /**
    * Absolute path of the folder for data. (All paths in a plan are absolute.) The node stores its data in

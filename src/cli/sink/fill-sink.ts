@@ -74,9 +74,10 @@ function depthOf({ depth }: SinkFlags, { name, params }: Network): number {
 
 /**
  * With `--json`, prints a line for each step that `runSink` reports, unless the line is equal to the previous line.
- * Without `--json`, prints at most one line per `LINE_MS` to the standard error output. At the end of the run, prints
- * the last line to the standard output. If a run follows the chain, the last line of a series of steps is printed even
- * if no further step follows. This line is printed `LINE_MS` after the previous line.
+ *
+ * Without `--json`, prints at most one line per `LINE_MS` to the standard error output. At the end of a run without
+ * `--json`, prints the last line to the standard output. If a run without `--json` follows the chain, the last line of
+ * a series of steps is printed even if no further step follows. This line is printed `LINE_MS` after the previous line.
  */
 function progressPrinter({ json, once }: SinkFlags): { print(progress: SinkProgress): void; end(): void } {
   let last: string | undefined;
@@ -91,8 +92,8 @@ function progressPrinter({ json, once }: SinkFlags): { print(progress: SinkProgr
   return {
     print(progress) {
       const line = json === true ? JSON.stringify(progress) : lineOf(progress);
-      // If a step writes nothing, its line can be equal to the line of the step before. The printer does not print a
-      // line twice.
+      // If a step writes nothing, its line can be equal to the line of the step before. This function then prints
+      // nothing.
       if (line === last) return;
       const before = last;
       last = line;

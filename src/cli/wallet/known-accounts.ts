@@ -21,7 +21,8 @@ import type { WalletNetwork } from './network.ts';
  * Finds the passphrase of an account in the network folder that `--network` names (`chosen`). The package has one
  * devnet for each generation (`devnetNetworkName`). Without `--network`, the function reads two folders of the devnet
  * for the network's generation. The first is the folder of this devnet in the package. The second is the folder
- * `<devnet>/network` in `BLOOMERY_HOME`, into which a devnet copies its network folder.
+ * `<devnet>/network` in `BLOOMERY_HOME`. A devnet makes this folder only if the devnet uses a copy of its network
+ * folder (`placedNetwork`).
  *
  * @throws ProtocolError `ACCOUNT_UNKNOWN` when no searched folder belongs to the network, or when the network has no
  *   account with this name; `NETWORK_UNREADABLE` when the folder of the network has no readable `accounts.json`;

@@ -15,7 +15,10 @@ export interface SignatureDocument {
 
 /** The node has the signature, or its transaction is in a block. */
 export interface SubmittedSignature {
-  /** True if the node had the signature before this command. */
+  /**
+   * True if the node refused the first attempt: the node already had the signature, or a block already contained the
+   * transaction.
+   */
   readonly isKnown: boolean;
   /** Height of the block that contains the transaction; undefined if the node has not named a height. */
   readonly height: number | undefined;

@@ -54,7 +54,8 @@ const ERROR_OF_SERVER = 500;
  * to the standard error output.
  *
  * @param isRepeated true if it is possible that an earlier command sent the same signed transaction. In this case, the
- *   call also succeeds if the node had the transaction before the first attempt.
+ *   call also succeeds if, before the first attempt, a block already contained the transaction, or the pool already had
+ *   the transaction with all member signatures of `transaction`.
  * @returns undefined if the node has just accepted the transaction
  * @throws ProtocolError `TRANSACTION_UNCERTAIN` if the node possibly has the transaction and did not confirm it; for
  *   all other failures, the errors of `NodeAsker.send`

@@ -25,7 +25,7 @@ import { createQueries } from '../../../store/query/queries.ts';
 import type { ForkSource } from './source.ts';
 import { nodeOfDelegate } from './substitute-key.ts';
 
-/** Facts about the start of a forked devnet. */
+/** Facts about the chain that a forked devnet copied, and the accounts for which the devnet signs. */
 export interface ForkFacts {
   /** Path of the source. */
   readonly source: string;

@@ -82,7 +82,7 @@ const NAMES = [...Object.keys(ACTIONS), 'expect'];
  */
 export function readStep(yaml: YamlValue, nodes: number): Step {
   if (!yaml.isMap) {
-    // A step can be a plain text, such as `freeze`, if its action has no value.
+    // If a step gives its action no value, the step can be a plain text, such as `freeze` or `mine`.
     const name = yaml.text('a step');
     const read = ACTIONS[name];
     if (read === undefined) throw yaml.unknown('a step', name, NAMES);

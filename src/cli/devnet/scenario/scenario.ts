@@ -19,7 +19,7 @@ export interface ScenarioDevnet {
    * machine's clock.
    */
   readonly blockTime?: number;
-  /** The network of the devnet: its name or its folder. */
+  /** The network that the nodes of the devnet run: the name of this network, or the path of the network's folder. */
   readonly network?: string;
 }
 
