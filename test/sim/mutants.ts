@@ -375,6 +375,18 @@ export const MUTANTS: readonly Mutant[] = [
     to: 'return true;',
   },
   {
+    name: 'a block of another node that fork choice discards begins no wait',
+    file: 'engine/block-importer.js',
+    from: 'case "discard":\n        unapplied?.note(block);',
+    to: 'case "discard":',
+  },
+  {
+    name: 'a block that a delegate signed in another network begins a wait',
+    file: 'engine/forge/unapplied-blocks.js',
+    from: 'if (!isParentOnChain && !this.#linked.has(previousBlockId ?? ""))',
+    to: 'if (false)',
+  },
+  {
     name: 'the hand-over does not cover the slot left unused',
     file: 'engine/forge/waits.js',
     from: 'if (hasFinality && (journal.heldSinceS(publicKey) ?? 0) < endS)',
