@@ -26,12 +26,14 @@ export class ClientError extends Error {
   /**
    * - `REFUSED`: the node answered with an error status.
    * - `TIMEOUT`: the node did not answer within the time limit, or the time limit of `waitFor` has passed.
-   * - `UNREACHABLE`: the node could not be reached, or sent no complete answer. If the connection of a GET request is
-   *   lost, the client sends the request a second time before it throws this error.
-   * - `INVALID_ANSWER`: an event is invalid, a complete answer is not JSON, or a complete answer has no valid value for
-   *   a member that the client needs. Such members are the list `data`, the cursor `meta.next`, and the member `data`
-   *   of the path `/node/status`. One possible cause is a proxy between the client and the node that changed or
-   *   replaced the answer.
+   * - `UNREACHABLE`: the node could not be reached, or sent no complete answer. In Node.js, if the connection of a GET
+   *   request is lost before the answer begins, the client sends the request a second time. In this case, the client
+   *   throws this error only if the second request also fails.
+   * - `INVALID_ANSWER`: the answer at `/events` is not an event stream, an event is invalid, a complete answer is not
+   *   JSON, a complete answer has no valid value for a member that the client needs, or `waitFor` gets another
+   *   transaction than the one that it requested. Members that the client needs are the list `data`, the cursor
+   *   `meta.next`, and the member `data` of the path `/node/status`. One possible cause is a proxy between the client
+   *   and the node that changed or replaced the answer.
    */
   readonly code: string;
   /** HTTP status of the answer if the code is `REFUSED`; undefined for all other codes. */
@@ -329,7 +331,7 @@ function isConnectionLost(error: unknown): boolean {
   return cause?.code === 'UND_ERR_SOCKET' || cause?.code === 'ECONNRESET';
 }
 
-/** True if a second request would end with the same error. */
+/** True if the same request, sent again at once, would probably end with the same error. */
 function isLasting({ code, status }: ClientError): boolean {
   return code === 'INVALID_ANSWER' || (status !== undefined && status < 500);
 }
@@ -368,11 +370,12 @@ function isAborted(signal: AbortSignal | undefined): boolean {
 const ERRORS_DEPTH_MAX = 3;
 
 /**
- * Returns the reason in the body of a refusal. If the body is an object, the reason consists of several texts. The
- * first text is the member `message` of the body, or else the member `error` or `description`. The second text is the
- * first entry of the list `errors` of the body, or the member `message` of this entry if the entry is an object. Such
- * an entry can have a list `errors` of its own, whose first entry gives the third text. If the body is a text, the
- * reason is the first 200 characters of the text. For any other body, the reason is `no reason given`.
+ * Returns the reason in the body of a refusal. If the body is an object, the reason consists of the texts that the
+ * function finds in the object. The first text is the member `message` of the body, or else the member `error` or
+ * `description`. The second text is the first entry of the list `errors` of the body, or the member `message` of this
+ * entry if the entry is an object. Such an entry can have a list `errors` of its own, whose first entry gives the third
+ * text. If the body is a text, the reason is the first 200 characters of the text. If the function finds no text, the
+ * reason is `no reason given`.
  */
 function reasonOf(body: unknown): string {
   const texts: string[] = [];

@@ -119,8 +119,8 @@ export interface WaitOptions {
   readonly final?: boolean;
   /**
    * Time limit of the whole wait in milliseconds; default 60,000. `waitFor` checks this limit after each request for
-   * the transaction. Until this limit, `waitFor` asks again in three cases: the node does not answer, the answer has
-   * status 429, or the answer has status 500 or higher.
+   * the transaction. If a request fails before this limit, `waitFor` asks again in three cases: the node sends no
+   * complete answer, the answer has status 429, or the answer has status 500 or higher.
    */
   readonly timeoutMs?: number;
   /** Pause in milliseconds before `waitFor` requests the transaction again; default 250. */
@@ -189,10 +189,10 @@ export interface Client<G extends Generation> {
   /**
    * Yields the events of the node as `{ type, id, data }`, until `signal` is aborted. Pass the `id` of an event as
    * `lastEventId` to continue after this event. The client opens the stream again in three cases: the node cannot be
-   * reached, the node ends the stream, or the node answers with status 500 or higher. The client then continues after
-   * the last event with an id. The client misses all events without an id that the node sends while the stream is
-   * closed. The client also misses the events with an id if two conditions hold: the stream closes before the client
-   * has received an id, and neither `lastEventId` nor `fromHeight` is given.
+   * reached, the node or a lost connection ends the stream, or the node answers with status 500 or higher. The client
+   * then continues after the last event with an id. The client misses all events without an id that the node sends
+   * while the stream is closed. The client also misses the events with an id if two conditions hold: the stream closes
+   * before the client has received an id, and neither `lastEventId` nor `fromHeight` is given.
    *
    * @throws ClientError if the node refuses the stream with a status from 400 to 499
    * @throws ClientError `INVALID_ANSWER` if the answer is not an event stream, if an event is not JSON, or if an event

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { packageVersion } from './package.ts';
 
-/** The identity of the build that the node reports to clients. */
+/** Identifies the build of the program. The node reports both members to clients. */
 export interface BuildIdentity {
   /**
    * The letter `v` and the version of the program. If the date and time of the build are known, the text also contains

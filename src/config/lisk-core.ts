@@ -26,7 +26,8 @@ export interface ForeignOptions {
   readonly protocolVersion?: string;
   /**
    * The epoch, the genesis block id and other fixed values of each public network (`identity.json`). If the imported
-   * network is a public network, its files must agree with the values of that network.
+   * network is a public network, its files must have four values of that network: the nethash, the genesis block id,
+   * the rewards offset, and the height of the last block whose header has version 0.
    */
   readonly identities: readonly NetworkIdentity[];
 }

@@ -71,7 +71,7 @@ export interface Forgers {
 }
 
 const CODE = 'NETWORK_INVALID';
-/** Allowed names of networks. In `homeNetworkDirectory`, the name of a network is also the name of its folder. */
+/** Allowed names of networks. `homeNetworkDirectory` uses the name of a network as the name of the network's folder. */
 export const NETWORK_NAME = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
 

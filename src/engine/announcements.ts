@@ -115,11 +115,12 @@ export class Announcements<T> {
   #timerDueMs = Infinity;
   #againTimer: Timer | undefined;
   /**
-   * A time with which the node spreads its messages to all peers evenly; Unix time in milliseconds. A step is the
-   * interval between two messages to one peer, divided by the number of peers. When the node sends a message, the node
-   * adds one step to `#turnsMs`. If the old value is in the past, the node sets `#turnsMs` to one step after the
-   * present time instead. The node sends the next message as soon as `#turnsMs` is at most `AT_ONCE_MAX - 1` steps
-   * ahead of the present time.
+   * Unix time in milliseconds, with which the node spreads its messages evenly over time. One `#turnsMs` applies to the
+   * messages to all peers together, so at most `AT_ONCE_MAX` messages leave at the same moment. A step is the interval
+   * between two messages to one peer, divided by the number of peers. When the node sends a message, the node adds one
+   * step to `#turnsMs`. If the old value is in the past, the node sets `#turnsMs` to one step after the present time
+   * instead. The node sends the next message as soon as `#turnsMs` is at most `AT_ONCE_MAX - 1` steps ahead of the
+   * present time.
    */
   #turnsMs = 0;
   #stopped = true;

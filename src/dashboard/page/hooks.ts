@@ -120,7 +120,10 @@ export function useRequest<Data>(request: ListRequest, version: string | number 
   return 'problem' in request ? { kind: 'notSent' } : asked;
 }
 
-/** Number of uses of `useAsked`, in all components, whose request has no answer yet. */
+/**
+ * Number of uses of `useAsked`, in all components, that have neither an answer nor an error for their present `name`
+ * yet. A use with an empty name sends no request and does not count.
+ */
 let waitingParts = 0;
 
 /**
