@@ -82,7 +82,7 @@ export function networkFilesOf(folder: ForeignFolder, options: ForeignOptions): 
   const identity = identityOf(genesis, options, folder);
   const exceptions = chain.has('exceptions') ? chain.raw('exceptions') : undefined;
   const constants = readConstants(section(app, 'genesisConfig'), generation, facts.offset);
-  if (identity !== undefined) checkFacts(identity, constants.rewards.offset, exceptions, folder);
+  if (identity !== undefined) checkFacts(identity, constants, exceptions, folder);
   if (exceptions !== undefined) {
     readExceptions(new RecordReader(exceptions, folder.configFile, IMPORT_CODE, 'modules.chain.exceptions'));
   }
@@ -109,8 +109,8 @@ export function networkFilesOf(folder: ForeignFolder, options: ForeignOptions): 
 /**
  * Returns the public network that the genesis block belongs to; undefined if the block belongs to no public network.
  *
- * @throws ProtocolError if the genesis block has the nethash of a public network and another id than that network, or
- *   the id of a public network and another nethash
+ * @throws ProtocolError if the genesis block has the nethash or the id of a public network, and another nethash, id or
+ *   community identifier than this network
  * @throws ProtocolError if the chosen name is the name of a public network, and the genesis block does not belong to
  *   that network
  */
@@ -126,6 +126,11 @@ function identityOf(
   if (identity === undefined) return undefined;
   if (identity.nethash !== nethash) throw foreign(genesisFile, 'payloadHash', identity.nethash, identity);
   if (identity.genesisBlockId !== id) throw foreign(genesisFile, 'id', identity.genesisBlockId, identity);
+  // Only genesis blocks of generation 3 have this member. The network identifier depends on it.
+  const community = genesis.has('communityIdentifier') ? genesis.text('communityIdentifier') : undefined;
+  if (community !== undefined && community !== identity.communityIdentifier) {
+    throw foreign(genesisFile, 'communityIdentifier', identity.communityIdentifier, identity);
+  }
   if (meant === undefined || meant === identity) return identity;
   throw new ProtocolError(
     IMPORT_CODE,
@@ -135,17 +140,20 @@ function identityOf(
 }
 
 /**
- * Compares two values of the configuration with the known facts of the network: the rewards offset, and the height of
- * the last block whose header has version 0. If one of these values is wrong, the function refuses the configuration.
- * With a wrong value, the node would build a chain that no other node accepts.
+ * Compares values of the configuration with the known facts of the network: the epoch, the rewards offset, and the
+ * height of the last block whose header has version 0. If one of these values is wrong, the function refuses the
+ * configuration. With a wrong value, the node would build a chain that no other node accepts.
  */
 function checkFacts(
   identity: NetworkIdentity,
-  rewardsOffset: number,
+  { epoch, rewards }: Pick<ReturnType<typeof readConstants>, 'epoch' | 'rewards'>,
   exceptions: unknown,
   { configFile }: ForeignFolder,
 ): void {
-  if (rewardsOffset !== identity.rewardsOffset) {
+  if (Date.parse(epoch) !== Date.parse(identity.epoch)) {
+    throw foreign(configFile, 'app.genesisConfig.EPOCH_TIME', identity.epoch, identity);
+  }
+  if (rewards.offset !== identity.rewardsOffset) {
     throw foreign(configFile, 'app.genesisConfig.REWARDS.OFFSET', `${identity.rewardsOffset}`, identity);
   }
   const versions = (exceptions as { blockVersions?: Record<string, { end?: unknown }> } | undefined)?.blockVersions;

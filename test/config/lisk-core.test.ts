@@ -170,6 +170,20 @@ const refusals: readonly (readonly [what: string, config: Untyped, genesis: Unty
       /REWARDS\.OFFSET must be 2160, as in testnet$/,
     ],
     [
+      'a public genesis block with another epoch',
+      { ...testnetConfig, app: { genesisConfig: { EPOCH_TIME: '2016-05-24T17:00:10.000Z' } } },
+      asTestnet,
+      'mine',
+      /app\.genesisConfig\.EPOCH_TIME must be 2016-05-24T17:00:00\.000Z, as in testnet$/,
+    ],
+    [
+      'a public genesis block with another community',
+      testnetConfig,
+      { ...asTestnet, communityIdentifier: 'Mine' },
+      'mine',
+      /communityIdentifier must be Lisk, as in testnet$/,
+    ],
+    [
       'a public genesis block without its history',
       {},
       asTestnet,
@@ -190,6 +204,8 @@ for (const [what, config, genesis, name, message] of refusals) {
 test('a public network is recognised by its genesis block under any name, and may have its own name', (t) => {
   t.is(filesOf(testnetConfig, asTestnet, { name: 'testnet' }).get('network.json').name, 'testnet');
   t.is(filesOf(testnetConfig, asTestnet).get('network.json').name, 'mine');
+  const sameEpoch = { ...testnetConfig, app: { genesisConfig: { EPOCH_TIME: '2016-05-24T19:00:00+02:00' } } };
+  t.notThrows(() => filesOf(sameEpoch, asTestnet));
 });
 
 test('the identities of the public networks are consistent', (t) => {
