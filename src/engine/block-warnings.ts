@@ -53,7 +53,8 @@ export class BlockWarnings {
   readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #observer: Pick<Observer, 'log'>;
   /**
-   * The current period of each code and value of `isOfDelegate`. The number of codes is fixed (`BlockRejectionCode`).
+   * The current period of each code and value of `isOfDelegate`. The number of codes is fixed: the codes of
+   * `BlockRejectionCode`, and `BLOCK_DOUBLE_FORGING`.
    */
   readonly #periods = new Map<string, Period>();
   /** Combinations of a code, a value of `isOfDelegate` and a slot for which the node has already logged a line. */
@@ -66,8 +67,8 @@ export class BlockWarnings {
 
   /**
    * Logs a warning, or only counts the block. The next warning of the same kind states this count. If the limit of
-   * warnings is reached, but the block is near the current slot, the method logs the line at the level `debug`. The
-   * slot history records such a line, but the diagnostics do not contain the line.
+   * warnings is reached, but the block is near the current slot, the method logs the line at the level `debug`. If the
+   * fields of such a line contain `slot`, the slot history records the line. The diagnostics never contain such a line.
    */
   warn({ code, message, slot, currentSlot, isOfDelegate, fields }: BlockWarning): void {
     const kind = `${code} ${isOfDelegate}`;

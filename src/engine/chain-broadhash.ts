@@ -5,7 +5,8 @@ import type { ChainParams } from '../protocol/params.ts';
 import type { ChainReader } from '../ports/store.ts';
 
 /**
- * Returns the broadhash of the chain from block 1 up to a height, in hexadecimal.
+ * Returns the broadhash (`broadhashOf`) that the chain has if its highest block is the block at `height`, in
+ * hexadecimal.
  *
  * @param height height of the highest block; by default, the height of the tip
  */

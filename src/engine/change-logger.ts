@@ -95,9 +95,10 @@ export class ChangeLogger {
   }
 
   /**
-   * If the order of the delegates was uncertain in the last slot of the old tip, logs all slots during which the old
-   * tip was the tip. The order is uncertain if it is possible that other nodes had begun a round whose delegate order
-   * this node did not know.
+   * Logs the range of slots during which the old tip was the tip. The range ends with the current slot, because the
+   * change of the chain has just replaced the old tip. The method logs the range only if, on the old tip, the order of
+   * the delegates was uncertain for the current slot. The order is uncertain if it is possible that other nodes had
+   * begun a round whose delegate order this node did not know.
    */
   #logOldOrder(oldTip: BlockHeader | undefined): void {
     const { params, observer } = this.#dependencies;

@@ -145,8 +145,10 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Notes a block that the chain got while this node was off. It is possible that the search for this block ends only
-   * after several calls.
+   * Notes the delegate's newest block on the chain, if another node signed this block (`Waits.noteForeign`). It is
+   * possible that this block is not noted in the journal yet. For example, the chain got the block before this process
+   * started, before the delegate was first enabled, or during a sync. It is also possible that the search for the block
+   * ends only after several calls.
    */
   #noteForeign(publicKey: PublicKey): void {
     const foreign = this.#foreignBlocks.onChain(publicKey);
@@ -194,10 +196,11 @@ export class DoubleForgingGuard {
     // If this write fails, the slot does not become a watched slot, because the journal would not cover a block that
     // the other node signs in this slot.
     if (code === 'FORGING_ELSEWHERE') this.waits.coverSlot(publicKey, slot);
-    // After a block of another node, a node with the original of a copied record leaves the same slot unused, so the
-    // slot does not count. A slot in a hand-over does not count, because a node with the original is perhaps in the
-    // same hand-over. A slot during the search does not count, because the search perhaps finds a block of another
-    // node.
+    // The slot becomes a watched slot. In three cases, the slot does not count for `WatchedSlots.count`, because an
+    // empty slot proves nothing in these cases. First, another node has signed a block (`FORGING_ELSEWHERE`): if the
+    // record on this node is a copy, perhaps the node with the original record also leaves this slot unused because of
+    // that block. Second, the delegate is in a hand-over: perhaps the node with the original record is in the same
+    // hand-over. Third, the search continues: perhaps the search finds a block of another node.
     const isInHandOver = (): boolean => this.#handOvers.of(publicKey)?.ready === false;
     const isCounted = code !== 'FORGING_ELSEWHERE' && waiting !== SEARCHING && !isInHandOver();
     this.#watched.note(publicKey, slot, isCounted);
@@ -315,7 +318,9 @@ export class DoubleForgingGuard {
 
   #waitOnTip(publicKey: PublicKey, slot: number): Waiting | undefined {
     const { chain, journal, tipCheck } = this.#dependencies;
-    // If only the watermark has a header of the delegate, this header does not show how long the lost chain was.
+    // If `isBare` is true, the chain has only the genesis block, and only the watermark has a header of the delegate.
+    // Perhaps the data folder had a longer chain and has lost it. The header in the watermark does not show how long
+    // the lost chain was. `doubtBeforeFirstBlock` must therefore find no doubt either.
     const isBare = chain.tip.header.height === GENESIS_HEIGHT && journal.last(publicKey) === undefined;
     const doubt = tipCheck.doubt() ?? (isBare ? tipCheck.doubtBeforeFirstBlock() : undefined);
     if (doubt !== undefined) return { code: 'FORGING_OLD_TIP', ...doubt };
@@ -323,8 +328,10 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Returns the wait of a delegate with an incomplete record in the slot of its enabling and in the next slot
-   * (`UNSURE_SLOTS`). It is possible that another node has already signed in these slots.
+   * If the record of the delegate is incomplete, and `slot` is the slot in which the delegate was enabled or the next
+   * slot (`UNSURE_SLOTS`), returns the wait of the delegate. If the record is complete, or `slot` is a later slot,
+   * returns undefined. The reason for the wait is that another node has perhaps already signed for the delegate in
+   * these two slots.
    */
   #waitAfterEnabling(publicKey: PublicKey, slot: number): Waiting | undefined {
     const { chain, journal } = this.#dependencies;

@@ -1,8 +1,8 @@
 /**
- * Computes the earliest slot that a new delegate can have on any branch above the final block. If the delegate was
- * enabled on this node before this slot, no other node has signed for it on such a branch. The delegate then need not
- * wait for a newer final block. This matters if a third of all delegates are new: without their blocks, no block
- * becomes final.
+ * Computes the earliest slot that a new delegate can have on any branch above the final block. If this node enabled the
+ * delegate at least `UNSURE_SLOTS` slots (`needless-waits.ts`) before this earliest slot, no other node has signed for
+ * the delegate on such a branch. The delegate then need not wait for a newer final block. This matters if a third of
+ * all delegates are new: without their blocks, no block becomes final.
  */
 
 import { addressOf } from '../../crypto/keys.ts';

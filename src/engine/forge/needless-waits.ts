@@ -55,10 +55,10 @@ export class NeedlessWaits {
 
   /**
    * Whether no other node can have signed a header of the delegate on a branch above the final block. The result is
-   * true if two conditions hold: neither the chain nor a record shows a signature of the delegate, and the delegate was
-   * enabled on this node before its first slot on any such branch. On a young chain, the second condition need not hold
-   * if this node has made all blocks (`isOnlyForger`). The result is then true, although it is possible that another
-   * node with some of the same delegates has had no slot yet.
+   * true if two conditions hold. First, neither the chain nor a record shows a signature of the delegate. Second, the
+   * delegate was enabled on this node at least `UNSURE_SLOTS` slots before its earliest possible slot on any such
+   * branch. On a young chain, the second condition need not hold if this node has made all blocks (`isOnlyForger`). The
+   * result is then true, although it is possible that another node with some of the same delegates has had no slot yet.
    *
    * @param heldSinceS chain time in whole seconds of the last enabling of the delegate, or a later time up to which
    *   another node has perhaps signed
@@ -71,10 +71,11 @@ export class NeedlessWaits {
   }
 
   /**
-   * Whether three conditions hold: only the genesis block is final, all delegates of the round are enabled on this
-   * node, and this node has made all blocks of the chain. If the waits of such a node began again with each restart,
-   * the network would stand for many slots. If another node has made a block for these delegates, the result is false,
-   * and the delegates wait: the other node can make further blocks, and the waits would show them.
+   * Whether four conditions hold: the chain has a forged block, but at most `MAKER_ROUNDS_MAX` rounds of blocks; only
+   * the genesis block is final; all delegates of the round are enabled on this node; and this node has made all forged
+   * blocks of the chain. If the waits of such a node began again with each restart, the network would stand for many
+   * slots. If another node has made a block for these delegates, the result is false, and the delegates wait: the other
+   * node can make further blocks, and the waits would show them.
    */
   isOnlyForger(): boolean {
     const { chain, tipCheck } = this.#dependencies;
@@ -95,9 +96,10 @@ export class NeedlessWaits {
   }
 
   /**
-   * Whether the delegate had no slot before `sinceS` on any branch above the final block. A true result stays true,
-   * because branches above a later final block are also above the earlier final block. The method therefore stores a
-   * true result: later, the state perhaps no longer has the lists of the rounds.
+   * Whether the earliest possible slot of the delegate on any branch above the final block (`earliestSlotOf`) is at
+   * least `UNSURE_SLOTS` slots after the slot of `sinceS`. The result is false if the earliest slot is unknown. A true
+   * result stays true, because branches above a later final block are also above the earlier final block. The method
+   * therefore stores a true result: later, the state perhaps no longer has the lists of the rounds.
    */
   #hadNoSlot(publicKey: PublicKey, sinceS: number): boolean {
     const { rules, state, tip } = this.#dependencies.chain;
@@ -113,10 +115,11 @@ export class NeedlessWaits {
 
   /**
    * Finds out which records show that this node has made all blocks of the chain. The records show this if, for each
-   * block, the last header of its delegate is the header of this block or a later header. The result is `journal` if
-   * the journal alone shows this. The result is `watermarks` if only the journal and the watermarks of this chain
-   * together show this, for example after the restore of an old folder. The result is undefined if the records do not
-   * show this for one or more blocks.
+   * block, three conditions hold: the records have a header of the delegate of the block, the record of this delegate
+   * is not a copy, and the comparison of the block with the last header of this delegate shows that this node signed
+   * the block (`isForeign` returns false). The result is `journal` if the journal alone shows this. The result is
+   * `watermarks` if only the journal and the watermarks of this chain together show this, for example after the restore
+   * of an old folder. The result is undefined if the records do not show this for one or more blocks.
    */
   #blocksMadeBy(): 'journal' | 'watermarks' | undefined {
     const { chain, journal } = this.#dependencies;

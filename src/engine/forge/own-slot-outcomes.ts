@@ -41,7 +41,10 @@ export interface OwnSlotsEvent {
   readonly delegate: PublicKey;
   /** At least one slot, in ascending order. */
   readonly slots: readonly number[];
-  /** Height of the highest block in this change of the chain. */
+  /**
+   * If `kind` is `missed`, the height of the highest block that this change of the chain applied. If `kind` is
+   * `reverted`, the height of the highest block that the change reverted.
+   */
   readonly height: number;
 }
 
