@@ -15,9 +15,10 @@ export interface GenerationProfile {
    */
   readonly isTipAsked: boolean;
   /**
-   * If true, the node also synchronises with peers that have our height but another broadhash, as long as no peer
-   * announces a better tip than ours. Without this setting, a network of generation 2 could stay split into two parts
-   * with chains of equal length. In both parts, the consensus can be too low for forging, so neither chain grows.
+   * If true, the node also synchronises with peers that have our height but another broadhash (a hash of the ids of the
+   * last five blocks), as long as no peer announces a better tip than ours. Without this setting, a network of
+   * generation 2 could stay split into two parts with chains of equal length. In both parts, the consensus can be too
+   * low for forging, so neither chain grows.
    */
   readonly rivalsAtOurHeight: boolean;
   /** Maximum number of blocks in one answer to a peer. */

@@ -19,10 +19,10 @@ import type { Payer } from './pool/verification-budget.ts';
 import { type TakenTransactions, TransactionFetcher } from './transaction-fetcher.ts';
 
 /**
- * After a peer has sent a false member's signature, the node ignores all members' signatures from this peer for this
- * time in milliseconds. The default limits allow connections to 120 peers. Each of these peers can cause one check of a
- * false signature per minute, so all of them together can cause two checks per second. Peers that connect again from
- * other ports can cause more checks.
+ * After a peer has sent a false signature of a member (of a multisignature account), the node ignores all members'
+ * signatures from this peer for this time in milliseconds. The default limits allow connections to 120 peers. Each of
+ * these peers can cause one check of a false signature per minute, so all of them together can cause two checks per
+ * second. Peers that connect again from other ports can cause more checks.
  */
 const FALSE_SIGNATURE_PAUSE_MS = 60_000;
 /**

@@ -63,8 +63,10 @@ export interface ForgingDependencies {
    */
   readonly waitThresholdMs: number;
   /**
-   * If true, a delegate signs a header if the header contradicts neither the last header in the journal of this data
-   * folder nor the newest block of the delegate on the chain (`DoubleForgingGuardDependencies.riskDoubleForging`).
+   * If true, the node checks neither whether another node perhaps signs for a delegate, nor whether the tip of the node
+   * is current (`TipCheck`). The new header of a delegate must then contradict neither the last header of the delegate
+   * in the journal of this data folder, nor the newest block of the delegate on the chain. The option does not change
+   * the other conditions for forging, for example `notReady`.
    */
   readonly riskDoubleForging: boolean;
   readonly peerTips: TipCheckDependencies['peerTips'];

@@ -80,7 +80,8 @@ export class SleptSlots {
   /**
    * Considers only slots from `first` on, and the round of the next block. Returns the slots of the blocks that the
    * chain already has in this round (`filled`). Also returns `orderSince`: the first slot of the round of the next
-   * block, or `first` if `first` is later. The order of forgers in this round does not apply to earlier slots.
+   * block, or `first` if `first` is later. The order of forgers in this round does not apply to the slots before the
+   * first slot of the round.
    */
   #slotsSince(first: number): { readonly filled: ReadonlySet<number>; readonly orderSince: number } {
     const { rules, state, tip } = this.#dependencies.chain;

@@ -43,8 +43,8 @@ export class SlotWatch {
   readonly #doubted = new Set<PublicKey>();
 
   /**
-   * The slot of the start of this node, or the newest slot of `hear` if it is later. If the clock was set back, the slot
-   * of this time.
+   * The slot in which this node started, or the newest slot that `hear` accepted as new, if this newest slot is later.
+   * If the stored slot is in the future because the clock was set back, `refresh` replaces it with the current slot.
    */
   #silentSince: number;
 
@@ -54,8 +54,8 @@ export class SlotWatch {
   }
 
   /**
-   * Call after the chain has got a block that another node signed. If the block is new, it shows that this node hears the
-   * network. An old block from a download does not show what this node would have heard in the slot of the block.
+   * Call after the chain has got a block that another node signed. If the block is new, it shows that this node hears
+   * the network. An old block from a download does not show what this node would have heard in the slot of the block.
    * `#hearOwn` also calls this method for blocks of this node.
    */
   hear({ timestamp }: Pick<BlockHeader, 'timestamp'>): void {

@@ -16,7 +16,7 @@ export interface Waiting {
 
 /**
  * The wait while `ForeignBlocks` still searches the chain. A slot that the delegate leaves unused during this wait
- * never counts as a slot after the hand-over (`WatchedSlots.noteAfterHandOver`).
+ * does not count for `WatchedSlots.count`, because perhaps the search finds a block of another node.
  */
 export const SEARCHING: Waiting = {
   code: 'FORGING_WAITS_FOR_EMPTY_SLOT',

@@ -63,8 +63,8 @@ export class Waits {
     const { chain, journal } = this.#dependencies;
     const heldSinceS = journal.heldSinceS(publicKey);
     this.#sinceBeginning.delete(publicKey);
-    // Generation 2 has no hand-over. The time in the journal only shows there that the record is incomplete, so a newer
-    // time need not replace an existing time.
+    // Generation 2 has no hand-over. In generation 2, the time in the journal (`heldSinceS`) shows only that the record
+    // is incomplete. A newer time would show the same, so the node keeps an existing time.
     if (!isIncomplete(journal, publicKey) || (heldSinceS !== undefined && !chain.rules.hasFinality)) return;
     const nowS = Math.max(this.#nowS(), (journal.last(publicKey)?.timestamp ?? 0) + 1);
     if (nowS > (heldSinceS ?? 0)) this.#begin(publicKey, nowS);
@@ -139,8 +139,10 @@ export class Waits {
     const heldSinceS = journal.heldSinceS(generatorPublicKey);
     const last = journal.last(generatorPublicKey);
     if (last === undefined && heldSinceS === undefined) return true;
-    // If the journal has no header of the delegate, the node would later treat the header of the watermark as the last
-    // header of the delegate.
+    // If the journal has no header of the delegate, `DoubleForgingGuard` perhaps later copies the header of the
+    // watermark to the journal, as the last header of the delegate (`SigningJournal.adopt`). This method
+    // therefore compares the block with the header of the watermark. If another node signed the block, `isCopy` stops
+    // the guard from copying the header.
     const recalled = last === undefined ? journal.recalled(generatorPublicKey)?.last : undefined;
     const known = last ?? recalled;
     // If only the watermark has a header, this header was signed in another data folder, or in this data folder before
@@ -197,7 +199,10 @@ export class Waits {
   }
 }
 
-/** True if neither the journal nor the watermark shows a signature of the delegate, on this node or on another node. */
+/**
+ * True if neither the journal nor the watermark shows a signature of the delegate (on this node or on another node),
+ * and the record of the delegate is not a copy.
+ */
 export function hasSignedNothing(journal: SigningJournal, publicKey: PublicKey): boolean {
   if (journal.last(publicKey) !== undefined || journal.outside(publicKey) === 'later') return false;
   return !journal.isCopyFor(publicKey) && journal.foreignS(publicKey) === undefined;

@@ -72,8 +72,9 @@ export class WatchedSlots {
   }
 
   /**
-   * Notes a slot that the delegate leaves unused. In calls with the same slot, only the first value of `isCounted`
-   * counts: if the delegate was in a hand-over for a part of the slot, the other node was perhaps in it, too.
+   * Notes a slot that the delegate leaves unused. If the method is called again with the same slot, the first value of
+   * `isCounted` stays. A slot therefore does not count if a hand-over of the delegate ends during the slot. Such a slot
+   * proves nothing: another node with the delegate was perhaps in the same hand-over, and left the slot unused, too.
    *
    * @param isCounted whether the slot counts for `count`
    */

@@ -38,9 +38,9 @@ export class WatermarkedJournal implements SigningJournal {
   readonly #watermarks: SigningWatermarks | undefined;
   readonly #firstBlockId: () => string | undefined;
   /**
-   * For each delegate, the text (`textOf`) of its watermark as this object last read or wrote it: in the constructor,
-   * or in the latest call of `adopt`, `record`, or `hold` for a delegate without a header. The text is empty if there
-   * was no watermark. If the watermark now has another text, another process has written it.
+   * For each delegate, the text (`textOf`) of its watermark when this object last stored the text. The constructor,
+   * `adopt` and `record` store the text. `hold` stores the text only if the journal has no header of the delegate. The
+   * text is empty if there was no watermark. If the watermark now has another text, another process has written it.
    */
   readonly #seen = new Map<PublicKey, string>();
 
