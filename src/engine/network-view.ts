@@ -1,6 +1,7 @@
 /**
  * Shows the state of the network as the connected peers report it: the share of peers with our tip, and the tips of the
- * peers. By default, a node of generation 2 does not forge while too few peers have the same tip as the node.
+ * peers. By default, a node of generation 2 (the protocol of lisk-sdk 2.3) does not forge while too few peers have the
+ * same tip as the node.
  */
 
 import type { ChainParams } from '../protocol/params.ts';
@@ -24,7 +25,7 @@ export interface NetworkViewDependencies {
   readonly fixedPeers: () => readonly PeerId[];
   /** True if the node knows addresses of peers from its configuration or from the peer book. */
   readonly arePeersExpected: () => boolean;
-  /** Returns the value of `PeerTips.areDialsExpected` (`forge/tip-check.ts`). */
+  /** True if this node dials peers. `PeerTips.areDialsExpected` (`forge/tip-check.ts`) lists the cases. */
   readonly areDialsExpected: () => boolean;
 }
 

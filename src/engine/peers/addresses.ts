@@ -33,8 +33,9 @@ export function isLoopback(ip: string): boolean {
 }
 
 /**
- * The key under which the node stores the verification budget of a peer. All peers at one IP address share a key.
- * However, each peer at a loopback address has its own key.
+ * The key under which the node stores the verification budget of a peer. This budget limits the processor time that
+ * the node spends on checking the signatures that the peer sends. All peers at one IP address share a key. However,
+ * each peer at a loopback address has its own key.
  */
 export function sourceOf(peerId: PeerId): string {
   const ip = ipOf(peerId);

@@ -15,9 +15,9 @@ export interface OwnTip {
 }
 
 /**
- * Returns whether a peer counts in the consensus. In generation 2, a peer that announces the height and the broadhash
- * of the genesis block does not count, unless the genesis block is the only block of our chain. All other peers count,
- * even if they announce no tip.
+ * Returns whether a peer counts in the consensus. In generation 2 (the protocol of lisk-sdk 2.3), a peer that announces
+ * the height and the broadhash of the genesis block does not count, unless the genesis block is the only block of our
+ * chain. All other peers count, even if they announce no tip.
  *
  * A node of lisk-sdk 2.3.8 announces the height and broadhash of the genesis block until it receives a block by gossip,
  * even if it has synchronised before. This announcement therefore shows nothing about the tip of the peer. If the

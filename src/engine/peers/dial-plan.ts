@@ -29,8 +29,9 @@ const OWN_MAX = 32;
 /**
  * Shortest and longest wait after a failed dial with the outcome `unreachable`, in milliseconds. Each further such
  * failure doubles the wait, until a dial succeeds. The shortest wait also applies after the outcome `connected`, and
- * after the end of a connection. The code `FORBIDDEN_CODE` means that one of the two nodes has banned or blacklisted
- * the other node. If a dial failed or a connection ended with this code, the wait is `WAIT_FORBIDDEN_MS` instead.
+ * after the end of a connection. A node closes a connection with the code `FORBIDDEN_CODE` if the address of the other
+ * node is banned or blacklisted, or if the other node has no points of reputation left. If a dial failed or a
+ * connection ended with this code, the wait is `WAIT_FORBIDDEN_MS` instead.
  */
 const WAIT = { firstMs: 10_000, mostMs: 600_000 };
 /**

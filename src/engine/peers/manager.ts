@@ -54,8 +54,9 @@ export interface PeerManagerDependencies {
   readonly random: Random;
   readonly observer: Observer;
   /**
-   * The limit on the share of main-thread time for answers to peers. By default, the manager creates its own
-   * `WorkShare`.
+   * The budget of main-thread time for answers to peers. If the caller also uses this budget for other work, the
+   * answers and the other work share the budget. By default, the manager creates a budget that only the answers to
+   * peers use.
    */
   readonly workShare?: WorkShare | undefined;
 }
@@ -182,8 +183,8 @@ export class PeerManager {
   }
 
   /**
-   * Saves the peer book if the manager was started, and closes all connections. The method closes the connections even
-   * if it cannot save the book.
+   * Closes all connections. If the manager was started, the method saves the peer book before it closes the
+   * connections. The method closes the connections even if it cannot save the book.
    *
    * @throws AggregateError if the book cannot be saved or a connection cannot be closed
    */
@@ -291,8 +292,8 @@ export class PeerManager {
   }
 
   /**
-   * Disconnects a peer that sent too many useless signatures. Named peers stay connected. The caller must have found
-   * that `VerificationBudget.isWasteful` is true for the address of the peer.
+   * Disconnects a peer that sent too many useless signatures (see `PeerScoring.cutWasteful`). Named peers stay
+   * connected. The caller must have found that `VerificationBudget.isWasteful` is true for the address of the peer.
    */
   cutWasteful(peerId: PeerId): void {
     this.#scoring.cutWasteful(peerId);

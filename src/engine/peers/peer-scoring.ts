@@ -17,8 +17,8 @@ import { BAN_MS, pointsOf, REPUTATION_FULL } from './penalties.ts';
 export const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed to connect' };
 
 /**
- * Close code and reason for a peer that sent too many useless signatures (`VerificationBudget.isWasteful`). Nodes of
- * lisk-sdk do not know the code 4429, and therefore dial this node again.
+ * Close code and reason for a peer that `PeerScoring.cutWasteful` disconnects. Nodes of lisk-sdk do not know the code
+ * 4429, and therefore dial this node again.
  */
 const WASTEFUL: CloseReason = { code: 4429, reason: 'Too many signatures to verify' };
 
@@ -100,9 +100,11 @@ export class PeerScoring {
   }
 
   /**
-   * Disconnects a peer that sent too many useless signatures. Named peers stay connected. The peer loses no points,
-   * because even an honest node of lisk-sdk can relay a copy of a multisignature transaction with false members'
-   * signatures. The id of a transaction does not cover the members' signatures.
+   * Disconnects a peer that sent too many useless signatures: the node has spent too much time on checking signatures
+   * from the peer's address since this address last sent a valid transaction or signature
+   * (`VerificationBudget.isWasteful`). Named peers stay connected. The peer loses no points, because even an honest
+   * node of lisk-sdk can relay a copy of a multisignature transaction with false members' signatures. The id of a
+   * transaction does not cover the members' signatures.
    */
   cutWasteful(peerId: PeerId): void {
     const { named, observer, transport } = this.#dependencies;

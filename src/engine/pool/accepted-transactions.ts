@@ -134,9 +134,10 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Checks a member's signature from a client, and adds the signature to the pending transaction that the signature
-   * names. Then writes the transaction with the signature to the journal, even if the transaction came from a peer. If
-   * the journal has no room, or if the write fails, the client gets a refusal, but the pool keeps the signature.
+   * Checks a signature that a member of a multisignature account made and that a client sent. Adds the signature to the
+   * pending transaction that the signature names. Then writes the transaction with the signature to the journal, even
+   * if the transaction came from a peer. If the journal has no room, or if the write fails, the client gets a refusal,
+   * but the pool keeps the signature.
    */
   async submitSignature(json: unknown, payer: Payer): Promise<SubmitResult> {
     const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'transactionId') : undefined;
