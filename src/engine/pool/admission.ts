@@ -36,10 +36,10 @@ export function admitFromClient(
 
 /**
  * Checks a peer's transaction. Makes all checks that read no account from the state. Then puts the transaction into the
- * queue `received`. A later step of the pool (`steps.ts`) verifies the transaction against the state. The node does not
- * charge the signature checks of the later step to a verification budget. If the transaction has members' signatures,
- * this function therefore verifies the transaction against the state immediately, and charges the signature checks to
- * the peer's budget.
+ * queue `received`. Later, `TransactionPool.verifyReceived` or `TransactionPool.step` verifies the transaction against
+ * the state. `step` charges its signature checks to no verification budget. If the transaction has members' signatures,
+ * this function therefore verifies the transaction against the state immediately. `TransactionPool.receive` calls this
+ * function, and charges the signature checks to the peer's budget.
  *
  * @throws TransactionRejected if a check fails, or if the queue is full; `isFaultOfSender` decides whether the peer is
  *   at fault
@@ -60,11 +60,15 @@ export function admitFromPeer(
 }
 
 /**
- * Refuses a transaction that is invalid in the state, in particular a multisignature transaction with false members'
- * signatures. The id does not cover the members' signatures, so anybody can copy a good transaction and put false
- * signatures into the copy. If the pool accepted the false copy, the pool would refuse the good transaction, because
- * the pool would already have a transaction with the same id. Most peers announce a transaction only once, so the node
- * would not get the good transaction later.
+ * Refuses a transaction that is invalid in the state. For example, refuses a multisignature transaction that has as
+ * many members' signatures as it needs, if one of these signatures is false. The id does not cover the members'
+ * signatures, so anybody can copy a good transaction and put false signatures into the copy. If the pool accepted the
+ * false copy, the pool would refuse the good transaction, because the pool would already have a transaction with the
+ * same id. Most peers announce a transaction only once, so the node would not get the good transaction later.
+ *
+ * If a multisignature transaction has fewer members' signatures than it needs, the function does not verify these
+ * signatures. When such a transaction gets further signatures, `Rules.addMemberSignature` removes the false signatures
+ * that it finds.
  */
 function refuseJunkSignatures(context: PoolContext, transaction: Transaction): void {
   const verdict = verifyAtTip(context, transaction);

@@ -59,9 +59,9 @@ export function isInFuture({ rules, clock }: PoolContext, transaction: Transacti
 }
 
 /**
- * Checks the members' signatures of a transaction against the state at the tip. Returns `ready` if there are enough
- * valid signatures. Returns `none` if the transaction needs no members' signatures and has no members' signatures.
- * Returns `pending` in all other cases.
+ * Checks the members' signatures of a transaction against the state at the tip. Returns `ready` if the transaction has
+ * enough members' signatures and all of them are valid. Returns `none` if the transaction needs no members' signatures
+ * and has no members' signatures. Returns `pending` in all other cases.
  */
 export function groupOf(context: PoolContext, transaction: Transaction): Pooled['group'] {
   return context.rules.multisignatureStatus(context.state(), transaction, context.verify);

@@ -3,8 +3,8 @@
  * `received`, `validated`, `verified` and `ready`; a transaction that the node verifies on arrival skips `validated`. A
  * transaction from a client begins in `verified`. A group transaction is a transaction that a multisignature account
  * sends, or that registers a multisignature account. A group transaction that lacks members' signatures waits in
- * `pending` instead of `verified`. The rules of the chain do not apply to the pool, so each node decides for itself
- * which transactions its pool contains.
+ * `pending` instead of `verified`. The rules of the chain do not prescribe which transactions a pool contains, so each
+ * node decides for itself which transactions its pool contains.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -259,8 +259,10 @@ export class TransactionPool {
   // ---- changes of the chain -----------------------------------------------------------------------------------------
 
   /**
-   * Removes the transactions that the blocks contain. It is possible that the blocks have made other transactions
-   * invalid. The next calls of `step` verify these transactions again.
+   * Removes the transactions that the blocks contain. It is possible that the blocks have made two kinds of other
+   * transactions invalid: transactions from the senders of the blocks' transactions, and transactions with the same
+   * unique data as a transaction of the blocks. The method moves only transactions that can be of these two kinds back
+   * to earlier queues (see `demoteAfterApply`). The next calls of `step` verify the moved transactions again.
    */
   blocksApplied(blocks: readonly Block[]): void {
     if (this.#queues.total === 0) return;

@@ -100,7 +100,10 @@ export class Claims {
     return true;
   }
 
-  /** Records a failed claim. A claim fails if the peer does not answer, disconnects, or sends no better chain. */
+  /**
+   * Records a failed claim. A claim fails if the peer does not answer, disconnects, or sends no better chain. However,
+   * the caller does not call this method if our tip has become as good as the claimed tip.
+   */
   failed({ peerId, direction, signer }: Claim): void {
     const { clock, netgroupOf, round } = this.#dependencies;
     const nowMs = clock.nowMs();

@@ -53,11 +53,12 @@ export interface DownloadSource {
   readonly clock: Clock;
   readonly codec: Codec;
   /**
-   * Called for each same-tip peer that failed to answer a request for a batch. Also called for the sync peer if it
-   * failed to answer and another peer then sent the batch. This download does not ask the failed peer again. If the
-   * sync peer fails but stays connected, and no other peer sends the batch, it is possible that the previous batch
-   * belongs to another branch (see `isSyncPeerConnected`). In this case, the download also calls this function for the
-   * same-tip peer that sent the previous batch, with the error `SYNC_HELPER_DIVERGED`.
+   * Called for each same-tip peer whose request for a batch fails before another peer has sent the batch. A request
+   * fails if the peer does not answer, or if the answer is invalid. Also called for the sync peer if its request fails
+   * and another peer then sends the batch. This download does not ask the failed peer again. If the request to the sync
+   * peer fails but the sync peer stays connected, and no other peer sends the batch, it is possible that the previous
+   * batch belongs to another branch (see `isSyncPeerConnected`). In this case, the download also calls this function
+   * for the same-tip peer that sent the previous batch, with the error `SYNC_HELPER_DIVERGED`.
    */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
   /** Called with the blocks of a batch when the blocks arrive, for example to verify their signatures early. */
