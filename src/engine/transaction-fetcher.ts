@@ -4,9 +4,11 @@
  * node asks another peer, because a dishonest peer can send a damaged copy with the same id. For example, such a copy
  * can contain false members' signatures of a multisignature account. Honest peers can also have a transaction that the
  * pool refuses. After `REFUSALS_MAX` refusals of a transaction, the node therefore waits for a minute before it asks
- * any peer for the transaction again. Without this pause, these peers would send the transaction again and again. The
- * node computes the id of each transaction in an answer from the content of the transaction. If an answer has no
- * transaction with a requested id, the requested transaction counts as missing.
+ * any peer for the transaction again. Without this pause, these peers would send the transaction again and again.
+ *
+ * Peers announce ids of transactions only in generation 3. In generation 3, the node computes the id of each
+ * transaction in an answer from the content of the transaction. If an answer has no transaction with a requested id,
+ * the requested transaction counts as missing.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -74,9 +76,10 @@ export const REMEMBERED_BYTES_MAX = ASKED_MAX * 100 + REFUSED_MAX * 500;
 export interface TakenTransactions {
   /**
    * Ids of the transactions that the pool accepted or refused. The list does not contain transactions that the pool has
-   * not examined, for example because the verification budget of the peer is used up. Each id in the list is computed
-   * from the content that the peer sent. The list must not contain an id that the peer only states. With such ids, a
-   * peer could make the node record refusals of any transaction.
+   * not examined, for example because the verification budget of the peer is used up. In generation 3, each id in the
+   * list is computed from the content that the peer sent. With ids that the peer only states, a peer could make the
+   * node record refusals of any transaction. In generation 2, the list contains the ids that the peer states. But peers
+   * of generation 2 never announce ids, so only `TransactionFetcher.pool` calls `take`, and does not use the list.
    */
   readonly examined: readonly TransactionId[];
   /** True if the pool stopped reading the answer at a transaction with a fault for which the peer is responsible. */
@@ -295,9 +298,10 @@ export class TransactionFetcher {
   /**
    * Chooses the ids for the next request to a peer. If the node cannot ask the peer for any id now, `ids` is empty, and
    * `waitMs` is the time until the next attempt. The method deletes from `wanted` the ids of transactions that have
-   * arrived in the meantime, and of refused transactions that this peer has already sent. Refused transactions get
-   * separate requests, because the node stops reading an answer at an invalid transaction. The node asks for refused
-   * transactions in two cases: when it has no new ids to ask for, and in one of every `AGAIN_EVERY` requests.
+   * arrived in the meantime, and of refused transactions that this peer has already sent. A request contains only ids
+   * of new transactions, or only ids of refused transactions, because the node stops reading an answer at an invalid
+   * transaction. The node asks for refused transactions in two cases: when it has no new ids to ask for, and in one of
+   * every `AGAIN_EVERY` requests.
    */
   #due(
     peerId: PeerId,

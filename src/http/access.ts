@@ -216,10 +216,10 @@ function isOfForeignPage({ headers }: Request, allowed: string | boolean): boole
  * host name. Then the attacker changes the DNS record of this name to the node's address. The browser then regards the
  * node as the site of the page. A proxy on this machine can also send a request with such a name. If the `Host` header
  * contains an IP address, the request cannot come from DNS rebinding. But such a request can come from a proxy on this
- * machine. If a client on this machine connects from a loopback address, the `Host` header of its request usually also
- * contains a loopback address. The function is therefore also true if a request comes from a loopback address and its
- * `Host` header contains an IP address that is not a loopback address. If the node trusts proxies, the function is
- * false for such a request, because a trusted proxy can send it.
+ * machine. If a client on this machine connects from a loopback address, and the `Host` header of its request contains
+ * an IP address, this IP address is usually a loopback address too. The function is therefore also true if a request
+ * comes from a loopback address and its `Host` header contains an IP address that is not a loopback address. If the
+ * node trusts proxies, the function is false for such a request, because a trusted proxy can send it.
  */
 function isUnderForeignName(
   { headers, socket }: Request,

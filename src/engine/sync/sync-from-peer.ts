@@ -254,8 +254,9 @@ async function changeBranch(
       chain.validator.validate(block);
       // The request for the common block contains the ids of our newest blocks. Of our older blocks, the request
       // contains only some ids (`common-block.ts`). The first blocks that the peer sends can therefore be blocks that
-      // we already have. Such a block earns time only if the block is below `nextHeight`, because an honest peer
-      // repeats no other blocks.
+      // we already have. `nextHeight` is the lowest height above the named common block for which the request contained
+      // the id of our block. The peer has stated that its chain does not contain our block at `nextHeight`. An honest
+      // peer therefore repeats only blocks below `nextHeight`, and a repeated block earns time only below `nextHeight`.
       const isRepeated = branch.length === 0 && chain.state.header(block.height)?.id === block.id;
       if (!isRepeated || block.height < nextHeight) earning.push(block);
       if (isRepeated) commonHeight = block.height;

@@ -32,8 +32,9 @@ const CHECK_INTERVAL_MS = 1000;
 /** Time in milliseconds between two log lines about the progress of a download. */
 const PROGRESS_INTERVAL_MS = 10_000;
 /**
- * A run ends after it has tried to sync from this number of peers in a row without success. The next check of announced
- * tips can start a new run.
+ * A run counts the peers from which it has tried to sync, and ends at the latest when the count reaches this number. A
+ * successful sync sets the count back to 1: from then on, only the peer of this sync and the peers tried after it
+ * count. The next check of announced tips can start a new run.
  */
 const PEERS_PER_RUN_MAX = 5;
 /**
@@ -76,7 +77,7 @@ export interface SynchronizerDependencies {
   readonly random: Random;
   readonly observer: Observer;
   readonly profile: Pick<GenerationProfile, 'isTipAsked' | 'rivalsAtOurHeight'>;
-  /** Returns the broadhash of our chain. */
+  /** Returns the broadhash of our chain: a hash of the ids of its highest five blocks (`chain-broadhash.ts`). */
   readonly broadhash: () => string;
   /** Returns the number of a peer's netgroup. All peers of one netgroup have the same number. */
   readonly netgroupOf: (peerId: PeerId) => number;
@@ -228,10 +229,10 @@ export class Synchronizer {
    *   dialled peer also claims a better chain. If this peer has caused more than `FAILURES_TRUSTED` failed syncs
    *   in a row, the run chooses its first peer by the announced tips instead
    * @param shown the tip of the claimed chain if the peer has sent the block of this tip; undefined if the peer has
-   *   only announced the tip. The node ignores the claim if two conditions hold: an earlier claim has failed in the
-   *   present round of delegates, and the same delegate signed the tips of both claims. A failed claim of a peer also
-   *   has an effect on other peers. For a limited time, the node ignores the claims of all inbound peers of the same
-   *   netgroup (see `claims.ts`)
+   *   only announced the tip. If `shown` is given, the node ignores the claim in two cases (see `claims.ts`). First,
+   *   an earlier claim has failed in the present round of delegates, and the same delegate signed the tips of both
+   *   claims. Second, the peer is inbound, and a claim of a peer of the same netgroup has failed. For a limited time
+   *   after this failure, the node ignores every claim with `shown` of an inbound peer of this netgroup
    */
   trigger(peerId?: PeerId, shown?: ShownTip): void {
     if (this.#stopped || this.#run !== undefined) return;

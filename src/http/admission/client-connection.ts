@@ -421,8 +421,9 @@ export class ClientConnection implements CountedConnection, Holder {
 
   /**
    * Updates the number of bytes that the node holds for a stranger's connection. The number is the unsent bytes of the
-   * answer, plus `INPUT_WEIGHT` times the bytes of input. When the node has accepted a body, the full size of this body
-   * counts as input, even before the body arrives.
+   * answer, plus `INPUT_WEIGHT` times the bytes of input. When the node has accepted a body with a stated length, this
+   * length counts as input, even before the body arrives. When the node has accepted a body without a stated length,
+   * `BODY_BYTES_MAX` bytes count in addition to the held bytes (`RequestGate.bytes`).
    */
   #account(): void {
     if (this.isTrusted) return;

@@ -14,7 +14,7 @@ export interface CountedConnection {
   /**
    * True if three conditions hold: the node handles no request of the connection, sends no answer on the connection,
    * and holds no bytes that wait for the next turn of the connection (`fair-scheduler.ts`). A connection can be idle
-   * even if the node has read a part of the head of a request.
+   * even if the node has read a part of the head of a request. A connection in the phase `lingering` is never idle.
    */
   readonly isIdle: boolean;
   cutForNewcomer(): void;
