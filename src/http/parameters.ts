@@ -28,9 +28,7 @@ export function idParameter(name: string, description: string): Parameter {
   return queryParameter(name, { type: 'string', format: 'id', minLength: 1, maxLength: 20, description });
 }
 
-/**
- * Declares a parameter for a public key. An empty value causes two errors: one for the length, and one for the format.
- */
+/** Declares a parameter for a public key. An empty value causes one error: the text is too short. */
 export function keyParameter(name: string, description: string): Parameter {
   return queryParameter(name, { type: 'string', format: 'publicKey', minLength: 1, description });
 }

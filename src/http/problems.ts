@@ -145,8 +145,9 @@ export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
 
 /**
  * Codes that `problemOf` also writes into the body of the answer, as the member `reason`. A reading process answers
- * with status 503 in two cases: the node hangs (`NODE_SILENT`), or the node is busy (`NODE_BUSY`). The answer has the
- * member `reason` only in the first case, so that `bloomery doctor` can distinguish the two cases.
+ * with status 503 for several reasons, for example because the node hangs (`NODE_SILENT`) or because the node is busy
+ * (`NODE_BUSY`). Only the answer for `NODE_SILENT` has the member `reason`, so that `bloomery doctor` can distinguish a
+ * node that hangs from a node that refuses a request.
  */
 const REASONS: ReadonlySet<string> = new Set(['NODE_SILENT']);
 
@@ -175,12 +176,12 @@ const PLAIN_CODES: ReadonlySet<string> = new Set(['TRANSACTION_TYPE_UNKNOWN', 'P
 type Refusal = Extract<SubmitResult, { accepted: false }>;
 
 /**
- * Makes the answer to a refused transaction. The status is 429 if the client or its budget group has used up its
- * verification budget. The status is 503 if the node could not store the transaction. For all other refusals, the
- * status is 409. The member `message` of a 409 is usually a fixed text. In three cases of generation 2, `message` is
- * the reason for the refusal instead: the type of the transaction is unknown, the pool is full, or `refusal.errors` is
- * empty. If `refusal.errors` is empty, `errors` in the body of a 409 contains one element, with the message of the
- * refusal.
+ * Makes the answer to a refused transaction. The status is 429 if a verification budget is used up: the budget of the
+ * client's address, or the common budget of all addresses in the client's group (`BudgetGroup`). The status is 503 if
+ * the node could not store the transaction. For all other refusals, the status is 409. The member `message` of a 409 is
+ * usually a fixed text. In three cases of generation 2, `message` is the reason for the refusal instead: the type of
+ * the transaction is unknown, the pool is full, or `refusal.errors` is empty. If `refusal.errors` is empty, `errors` in
+ * the body of a 409 contains one element, with the message of the refusal.
  */
 export function transactionRefused(refusal: Refusal, generation: Generation): Problem {
   if (refusal.code === 'VERIFICATION_LIMIT') return verificationLimit(refusal);
@@ -205,8 +206,9 @@ export function signatureRefused(refusal: Refusal): Problem {
 }
 
 /**
- * Makes the answer with status 429. The node sends this answer if the verification budget of the client or of its
- * budget group is used up.
+ * Makes the answer with status 429. The node sends this answer if one of two verification budgets is used up: the
+ * budget of the client's address, or the common budget of the client's group of addresses (`BudgetGroup`). HTTP clients
+ * on this machine form one group, and all other HTTP clients form another group.
  */
 function verificationLimit(refusal: Refusal): Problem {
   return new Problem(429, { message: refusal.errors[0]?.message ?? refusal.message });

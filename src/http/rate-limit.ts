@@ -80,7 +80,7 @@ export function createRateLimit(limits: HttpLimits, options: RateLimitOptions = 
 
 export const UNLIMITED: Allowance = { max: 0, remaining: 0, isRefused: false, delayMs: 0, resetMs: undefined };
 
-/** Maps each HTTP request that the node is handling to the allowance of the request. */
+/** Maps each HTTP request that the slow path (`express-app.ts`) handles to the allowance of the request. */
 export type Allowances = WeakMap<IncomingMessage, Allowance>;
 
 /**

@@ -27,7 +27,8 @@ export const HEIGHT_WAIT_MS_MAX = 12_000;
  */
 const SOCKET_TIMEOUT_SHARE = 0.6;
 /**
- * Maximum number of requests that wait for a height at the same time. A waiting request occupies only its connection.
+ * Maximum number of requests that wait for a height at the same time. A waiting request occupies its connection, a
+ * timer and a little memory.
  */
 const WAITING_MAX = 1000;
 /**
@@ -70,7 +71,10 @@ export interface WantedHeight {
    * height.
    */
   readonly height: number | undefined;
-  /** The request target without the parameter `minHeight`. */
+  /**
+   * The request target without the parameter `minHeight`. In the strict dialect, this parameter does not exist on paths
+   * below `/api`, so the target of such a path is unchanged.
+   */
   readonly target: string;
 }
 

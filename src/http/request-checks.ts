@@ -1,8 +1,8 @@
 /**
  * Checks the head of a request, before the node reads the body or runs the handler of the route. The client must have
  * access and must be within the rate limit, and the path must exist. If the request has a body and the route takes a
- * body, the body must be neither compressed nor too large. For each kind of refusal, the module makes the body only
- * once. A flood of refused requests therefore costs the node less time.
+ * body, the body must be neither compressed nor too large. All refusals of one kind have the same response body. The
+ * module makes this response body only once, so a flood of refused requests costs the node less time.
  */
 
 import { METHODS, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -56,8 +56,9 @@ export interface RequestCheckParts {
   readonly dialect: HttpDialect;
   readonly limit: LiveRateLimit;
   /**
-   * True for a path that has no route, but for which the server has files of the dashboard or of the interactive API
-   * documentation. These paths are `/` and all paths below `/assets/`.
+   * True for the paths that can belong to a file of the dashboard or of the interactive API documentation: `/` and all
+   * paths below `/assets/`. The function does not check whether the file exists. If the server has neither the
+   * dashboard nor this documentation, the function returns false for every path.
    */
   readonly isOtherPath: (path: string) => boolean;
 }

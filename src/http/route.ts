@@ -137,9 +137,9 @@ export interface Reply {
   readonly meta: Readonly<Record<string, unknown>>;
   readonly data: unknown;
   /**
-   * Height of the tip in `data`; present if the node's own process made `data`. The reading process that sends the
-   * answer can have an older view of the chain. `askHandler` uses this height, so that the headers of the answer never
-   * name a block below this tip.
+   * Height that `data` states as the height of the tip. Only the handler of `/node/status` sets this member. In a
+   * reading process (which answers HTTP for the node), this handler can move the process to a newer view of the chain.
+   * `askHandler` uses this height, so that the headers of the answer never name a block below this tip.
    */
   readonly height?: number;
 }

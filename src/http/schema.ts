@@ -12,8 +12,9 @@ export interface Schema {
   /** Type of the value, or the list of its possible types; absent when `anyOf` is present. */
   readonly type?: SchemaType | readonly SchemaType[];
   /**
-   * List of shapes. The value must have one of these shapes. Only the schemas of answers have this member, because each
-   * parameter and each body has a single shape.
+   * List of shapes. The value must have one of these shapes. Two kinds of schemas have this member: schemas of answers,
+   * and the schemas with which the API specification describes parameters with further values (`alsoAccepted`). The
+   * schemas with which the node checks requests do not have this member, and `schemaErrorsOf` ignores it.
    */
   readonly anyOf?: readonly Schema[];
   readonly format?: Format;

@@ -79,7 +79,7 @@ export function poolRoutes(dialect: HttpDialect): readonly Route[] {
   ];
 }
 
-/** The route that shows the signers of a transaction. Real nodes do not have this route. */
+/** The route that shows the signers of a transaction. Real lisk-sdk nodes do not have this route. */
 const SIGNERS_ROUTE: Route = {
   method: 'GET',
   path: '/node/transactions/{id}/signers',
