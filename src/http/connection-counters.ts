@@ -22,8 +22,8 @@ export class ConnectionCounters {
   readonly #limits: Limits;
   readonly #strangersMax: number;
   /**
-   * Called when the process `holder` must close an idle connection of the address `key`. The address has connections to
-   * this process.
+   * Called when the process `holder` must close an idle connection of the address `key`, if there is one. The address
+   * `key` has at least one connection to the process `holder`, but possibly none of these connections is idle.
    */
   readonly #makeRoom: (holder: number, key: string) => void;
   readonly #byKey = new Map<string, Address>();

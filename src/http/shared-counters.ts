@@ -1,7 +1,7 @@
 /**
  * Counts the requests, connections, refusals and replays of each address, for all processes that answer HTTP (see
- * `SharedLimits`). A replay is an event stream that still sends old events to a stranger (`events/replays.ts`). When a
- * process ends, its connections and replays no longer count.
+ * `SharedLimits`). A replay is an event stream that still sends old events to a stranger (`events/replays.ts`). A
+ * stranger is a client that is not trusted. When a process ends, its connections and replays no longer count.
  */
 
 import { createTrust } from './access.ts';
@@ -117,7 +117,7 @@ export class SharedCounters {
     this.#options.shutOut(key);
   }
 
-  /** Releases the connections and replays of a process that has ended. */
+  /** Subtracts the connections and replays of a process that has ended from all counts. */
   forget(holder: number): void {
     this.#connections.forget(holder);
     for (const [key, count] of this.#replaysOf.get(holder) ?? []) {

@@ -73,7 +73,8 @@ const UNPACKED_BYTES_ALWAYS = 256 * 1024 * 1024;
  * a node without a journal, the delegates wait before their first signature, as `double-forging-guard.ts` describes.
  *
  * @throws ProtocolError `BACKUP_EXISTS` when the folder already has data of the network, `STORE_DAMAGED` when the copy
- *   is damaged; errors of `copyStore` and of the system. After an error, no files of the unfinished copy remain
+ *   is damaged; errors of `copyStore`, of `withTemporaryPaths` (for example `OUTPUT_IN_USE`) and of the system. After
+ *   an error, no files of the unfinished copy remain
  */
 export async function backUp(
   location: ChainLocation,
@@ -104,8 +105,8 @@ export async function backUp(
  * Writes the chain and its state into one compressed file. A node can use the chain during this call.
  *
  * @throws ProtocolError `SNAPSHOT_UNWRITABLE`, with the file and the reason, when the file cannot be written;
- *   `STORE_DAMAGED` when the copied chain is damaged; errors of `copyStore`. After an error, no files of the unfinished
- *   snapshot remain
+ *   `STORE_DAMAGED` when the copied chain is damaged; `OUTPUT_IN_USE` in the same case as `withTemporaryPaths`; errors
+ *   of `copyStore`. After an error, no files of the unfinished snapshot remain
  */
 export async function createSnapshot(
   location: ChainLocation,
@@ -167,8 +168,8 @@ export interface RestoreOptions {
    */
   readonly trustedDigest?: string;
   /**
-   * True to trust the file, for example for a devnet. The state in the file must have the digest that the manifest
-   * states, but the restore does not verify the blocks.
+   * True to trust the snapshot file, for example for a devnet. The state in the file must have the digest that the
+   * manifest states, but the restore does not verify the blocks.
    */
   readonly isTrusted?: boolean;
   readonly onProgress?: (height: number, tipHeight: number) => void;
@@ -188,8 +189,8 @@ export interface RestoreOptions {
  * @param location place of the restored chain; the data folder must not contain a chain yet
  * @throws ProtocolError `SNAPSHOT_UNREADABLE` if the snapshot file does not exist; `SNAPSHOT_REFUSED` with the file and
  *   the reason, if the snapshot is invalid or the restore fails; `RESTORE_EXISTS` if the data folder contains a chain;
- *   errors of `makeFolder` if the data folder cannot be created. After an error, no files of the unfinished restore
- *   remain
+ *   `OUTPUT_IN_USE` in the same case as `withTemporaryPaths`; errors of `makeFolder` if the data folder cannot be
+ *   created. After an error, no files of the unfinished restore remain
  */
 export async function restoreSnapshot(
   file: string,

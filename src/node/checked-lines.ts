@@ -1,6 +1,7 @@
 /**
- * Formats and parses the lines of append-only files. Each line contains a checksum, a space and JSON. The checksum
- * shows whether a line is damaged, for example because a crash interrupted the write of the line.
+ * Formats and parses lines with a checksum, for example the lines of the signing journal. Each line contains a
+ * checksum, a space and JSON. The checksum shows whether a line is damaged, for example because a crash interrupted the
+ * write of the line.
  */
 
 import { sha256Hex } from '../crypto/hash.ts';

@@ -47,7 +47,8 @@ export async function copyWithProgress(
 
 /**
  * Returns the size of the copied data file divided by the size of the original data file; undefined while one of the
- * two files does not exist. The result can stay below 1 when the copy is complete, because the copy has no free pages.
+ * two files does not exist, or while the original data file is empty. The result can stay below 1 when the copy is
+ * complete, because the copy has no free pages.
  */
 function shareOf(copy: string, original: string): number | undefined {
   const [done, whole] = [copy, original].map((folder) => sizeOf(join(folder, DATA_FILE)));

@@ -37,8 +37,8 @@ export interface ExportOptions {
  * Writes the blocks from height `from` to height `to`. A regular file appears at its path only when the file is
  * complete. If the path leads to a device or a pipe, the export writes directly to this device or pipe.
  *
- * @throws ProtocolError `CHAIN_FILE_UNWRITABLE`, with the file and the reason, when the file cannot be written; errors
- *   of the function that receives the text
+ * @throws ProtocolError `CHAIN_FILE_UNWRITABLE`, with the file and the reason, when the file cannot be written;
+ *   `OUTPUT_IN_USE` in the same case as `withTemporaryPaths`; errors of the function that receives the text
  */
 export async function exportChain(options: ExportOptions): Promise<void> {
   const { file } = options;

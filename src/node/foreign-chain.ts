@@ -26,8 +26,8 @@ export interface NetworkNames {
 /**
  * Finds the genesis block of another network at the start of a file.
  *
- * @param first the block of the first line. The argument is the line itself in two cases: the block has height 1, or no
- *   valid block of this network can be read from the line
+ * @param first the block of the first line. The argument is the line itself in three cases: the block has height 1, no
+ *   valid block of this network can be read from the line, or a member of the line's JSON contradicts the block
  * @returns the id and payload hash of the genesis block of another network; undefined if the line does not contain such
  *   a block. A line with the id or the payload hash of this network's genesis block belongs to this network, even if
  *   the line is damaged

@@ -68,9 +68,9 @@ interface ReadJob {
   readonly numbers: readonly number[];
   /**
    * One item for each line. Usually, the item is the block of the line. In three cases, the item is the line itself
-   * (see `#look`): the line contains no valid block, the text of the line differs from the block that was read from the
-   * line, or the block has height 1. The import does not validate block 1, but compares it with the genesis block of
-   * the network.
+   * (see `#look`): the line contains no valid block, a member of the line's JSON contradicts the block that was read
+   * from the line (`ReadBlock.fault`), or the block has height 1. The import does not validate block 1, but compares it
+   * with the genesis block of the network.
    */
   readonly blocks: Promise<Iterable<Block | Buffer>>;
 }
@@ -307,7 +307,7 @@ class ImportRun {
 
   /**
    * Reads a line for which the line reader returned no block. There are three possible reasons: the line has no valid
-   * block, the text of the line differs from its block, or the block has height 1.
+   * block, a member of the line's JSON contradicts the block that was read from the line, or the block has height 1.
    */
   #look(line: Buffer): ReadBlock {
     return blockOfLine(textOfLine(line), this.#chain.rules.codec);

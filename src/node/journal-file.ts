@@ -5,11 +5,12 @@
  * the delegate has possibly signed headers that are not in the journal. The third kind records that the delegate moved
  * to another node. A line of the third kind is valid until a newer line of the journal ends the move. Either this newer
  * line contains a signed header of the delegate, or it says that the delegate has returned. If the header or the move
- * in a line came from a watermark, the line has the mark `isOutside`. A fourth kind of line holds the identity of the
- * journal file (`file-identity.ts`). The identity is the inode number and the birth time of the file. A copy of the
- * file contains the same line, but the copy itself has a different inode number or birth time. The node therefore
- * recognises the copy. If a backup is written into the existing journal file, the identity of the file does not change.
- * The fingerprint (`journal-fingerprint.ts`) reveals such a backup.
+ * in a line came from a watermark, the line has the mark `isOutside`. A header with this mark ends only a move with
+ * this mark. A fourth kind of line holds the identity of the journal file (`file-identity.ts`). The identity is the
+ * inode number and the birth time of the file. A copy of the file contains the same line, but the copy itself has a
+ * different inode number or birth time. The node therefore recognises the copy. If a backup is written into the
+ * existing journal file, the identity of the file does not change. The fingerprint (`journal-fingerprint.ts`) reveals
+ * such a backup.
  */
 
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';

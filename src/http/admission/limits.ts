@@ -1,7 +1,7 @@
 /**
  * The limits that the admission (`admission.ts`) enforces on HTTP connections. A limit is an option if an operator can
- * have a reason to change the limit. All other limits are constants. The comment of each constant gives the reason for
- * its value.
+ * have a reason to change the limit. All other limits are constants. The comments of most constants give the reasons
+ * for their values.
  */
 
 import type { HttpLimits } from '../options.ts';
@@ -16,7 +16,9 @@ export interface AdmissionLimits {
   /**
    * Maximum number of buffered bytes for all strangers (clients that are not trusted) together: the bytes of answers
    * that are not sent yet, plus `INPUT_WEIGHT` times the bytes of requests that are not parsed yet. If the node has
-   * accepted a body, the full size of the body counts until the answer is sent.
+   * accepted a body with a stated length, this length counts as bytes of a request until the answer is sent. If the
+   * node has accepted a body without a stated length, `BODY_BYTES_MAX` bytes count in the same way, in addition to the
+   * bytes that are not parsed yet (`RequestGate.bytes`).
    */
   readonly bufferBytesMax: number;
   /** Time limit for receiving all headers of a request, in milliseconds. */

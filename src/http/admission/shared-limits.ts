@@ -18,7 +18,7 @@ export interface SharedLimitsListener {
   /**
    * Called when the strangers have their maximum number of connections in all processes together. The counting process
    * calls this method in one process. The called process must then close an idle connection of the address with this
-   * key, to make room for a new connection of a different address.
+   * key, if the process has one, to make room for a new connection of a different address.
    */
   makeRoom(key: string): void;
 }

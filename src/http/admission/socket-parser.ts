@@ -24,7 +24,8 @@ export interface Parser {
 export function interceptParser(socket: Socket, takeOver: (socket: Socket) => void, receiver: Parser): Parser {
   const earlier = new Set(socket.listeners('end'));
   socket.setNoDelay(true);
-  // Without this pause, reading from the socket would start as soon as a listener is added to the socket.
+  // Without this pause, reading from the socket would start as soon as a listener for received bytes (event `data`) is
+  // added to the socket.
   socket.pause();
   takeOver(socket);
   // At this point, the parser has the only listener for received bytes, and node:http reads the handle of the socket

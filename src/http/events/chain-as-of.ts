@@ -50,9 +50,9 @@ export class ChainAsOf {
 }
 
 /**
- * Returns the height of the last block whose events a stream reads from the chain. Only a stream that begins at a
- * requested height reads blocks from the chain. After these blocks, the events of the stream come from the records of
- * the log.
+ * Returns the height of the last block that a stream reads from the chain before it sends the events of the records of
+ * the log. Only two kinds of streams read such blocks: a stream that begins at a requested height, and a stream that
+ * resumes at the place of such a block (`EventPlace.height`). Any other stream begins with the records of the log.
  */
 export function lastPastHeight(past: ChainAsOf, finality: Finality): number {
   return finality === 'final' ? past.finalizedHeight() : past.tipHeight();

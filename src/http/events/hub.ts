@@ -87,9 +87,9 @@ export interface EventHubOptions {
 }
 
 /**
- * The hub serves the subscribers of one client for about this time, in milliseconds. Then the hub serves the
- * subscribers of the next client. The time is short, because other work of the main thread, such as forging, must not
- * wait.
+ * The hub serves the waiting subscribers with one key (`waitingKeyOf`) for about this time, in milliseconds. These are
+ * the subscribers of one stranger, or the subscribers of all trusted clients. Then the hub serves the subscribers with
+ * the next key. The time is short, because other work of the main thread, such as forging, must not wait.
  */
 const SERVING_MS = 5;
 /** Share of `subscribersMax` that the hub reserves for trusted subscribers. */
@@ -213,8 +213,8 @@ class Hub implements EventHub {
   /**
    * Sends a subscriber its next events.
    *
-   * @returns true when the feed stopped at its limit on records or on time, before the end of the log. The hub must
-   *   then call this method again
+   * @returns true when the feed stopped at its limit on steps (`STEPS_PER_SUBSCRIBER`) or on time, before the end of
+   *   the log. The hub must then call this method again
    */
   #feed(subscriber: Subscriber, untilMs: number): boolean {
     const result = this.#log.feed(subscriber, untilMs);

@@ -25,7 +25,7 @@ const STEPS_PER_SUBSCRIBER = 20;
  * A stranger is a client that is not trusted. A stranger that wants events of the log counts as a replay (`replays.ts`)
  * in three cases:
  * - the stranger's place is more than this number of records before the end of the log
- * - the stranger's place is a requested height
+ * - the stranger's place has a height (`EventPlace.height`), so the feed first reads blocks from the chain
  * - the stranger's place seems to belong to another log (`isOfOtherLog` in `chain-as-of.ts`)
  */
 export const RECORDS_CACHED_MAX = 64;
@@ -37,7 +37,10 @@ const PAST_BLOCKS_CACHED_MAX = 8;
 /** The part of a subscriber that the feed uses. */
 export interface FedSubscriber {
   readonly filter: EventFilter;
-  /** Place of the last event that was sent or skipped; at first, the place where the stream starts. */
+  /**
+   * Place after which the feed continues. At first, this is the place where the stream starts. Later, this is the place
+   * of the last event that was sent or skipped, or a place between two records or blocks (index -1 or `AFTER_RECORD`).
+   */
   place: EventPlace;
   /**
    * True if the place that the subscriber requested seems to belong to another log, and the feed has not sent the event
@@ -46,7 +49,10 @@ export interface FedSubscriber {
   isOfOtherLog: boolean;
   /** True while the subscriber's connection cannot take more data. */
   readonly isFull: boolean;
-  /** The part of the record at `place` from which the feed continues; absent if the feed begins with the first part. */
+  /**
+   * The part of a record from which the feed continues. If this member is absent, or if it belongs to another record
+   * than `place`, the feed begins with the first part of the record at `place`.
+   */
   part?: PartPlace;
 }
 

@@ -96,7 +96,12 @@ interface Refusal {
   readonly errors: readonly { readonly message: string; readonly errors?: readonly { readonly message: string }[] }[];
 }
 
-/** Returns the message of an error with which the HTTP interface refuses a request; undefined for any other error. */
+/**
+ * Returns a message from the list `errors` in the body of the refusal with which the HTTP interface answers `error`:
+ * the message of the first element. If this element has its own list `errors` that is not empty, the function returns
+ * the first message of that list instead. The result is undefined if the HTTP interface does not answer `error` with a
+ * refusal, or if the body of the refusal has no list `errors`.
+ */
 export function refusalOf(error: unknown, { params }: Pick<NodeApi, 'params'>): string | undefined {
   const body = problemOf(error, params.generation)?.body as Partial<Refusal> | undefined;
   const [first] = body?.errors ?? [];

@@ -1,6 +1,6 @@
 /**
- * Makes the JSON form of a transaction's asset for the generation of the dialect. Also checks whether an asset names an
- * address as the recipient.
+ * Makes the JSON form of a transaction's asset for the generation of the dialect. Also checks whether the recipient in
+ * the asset of a transaction is a given address.
  */
 
 import { addressOf } from '../../crypto/keys.ts';

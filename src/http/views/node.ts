@@ -1,6 +1,7 @@
 /**
- * Shows the status, the constants, the diagnostics, the data for charts (`NodeHistory`) and the slot report of the
- * node. In the status and the constants, the members that real nodes of the generation send come first.
+ * Makes the JSON objects that show the status, the constants, the diagnostics, the data for charts (`NodeHistory`) and
+ * the slot report of the node to clients of the HTTP API, and their schemas. In the status and the constants, the
+ * members that real nodes of the generation send come first.
  */
 
 import type { Diagnostic, NodeApi, NodeStatus, ReadersStatus, Reorg } from '../../ports/node-api.ts';
