@@ -62,6 +62,9 @@ export interface EventPlace {
 /** Index of the place after all events of a record. */
 export const AFTER_RECORD = Number.MAX_SAFE_INTEGER;
 
+/** Greatest index in an id of an event. No record and no block has as many events. */
+const INDEX_MAX = 999_999_999;
+
 /** The first number in the id of an event is the tag times `TAG_UNIT`, plus the number of the record. */
 const TAG_UNIT = 1_000_000_000;
 const TAG_MAX = 999_999;
@@ -92,10 +95,25 @@ export function placeOf(id: string): EventPlace | undefined {
   return height === undefined ? place : { ...place, height: Number(height) };
 }
 
-/** Returns the id of the event at a place. */
+/** Returns the id of the event at a place. For a place between two records or blocks, use `idBefore`. */
 export function idOf({ sequence, tag = 0, height, index }: EventPlace): string {
   const record = tag * TAG_UNIT + sequence;
   return height === undefined ? `${record}.${index}` : `${record}:${height}.${index}`;
+}
+
+/**
+ * Returns an id that `placeOf` can read, also for a place between two records or blocks. A stream that resumes at this
+ * id gets all events after the place. If the place is the beginning of a stream at block 1, the first event of this
+ * block is an exception.
+ */
+export function idBefore(place: EventPlace): string {
+  const { sequence, height, index } = place;
+  if (index > INDEX_MAX) return idOf({ ...place, index: INDEX_MAX });
+  if (index >= 0) return idOf(place);
+  if (height !== undefined)
+    return idOf(height > 1 ? { ...place, height: height - 1, index: INDEX_MAX } : { ...place, index: 0 });
+  // The tag belongs to the record `sequence`, so the id of the record before it has no tag.
+  return sequence > 0 ? idOf({ sequence: sequence - 1, index: INDEX_MAX }) : idOf({ ...place, index: 0 });
 }
 
 /** @param place undefined for an event that is not in the log; a subscriber cannot resume at such an event later */

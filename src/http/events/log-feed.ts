@@ -8,7 +8,7 @@ import { LruMap } from '../../primitives/bounded.ts';
 import type { NodeApi } from '../../ports/node-api.ts';
 import type { HttpDialect } from '../dialect.ts';
 import { ChainAsOf, endOfLog, lastPastHeight } from './chain-as-of.ts';
-import { AFTER_RECORD, eventText, idOf, tagOf, type EventPlace, type NodeEvent } from './event.ts';
+import { AFTER_RECORD, eventText, idBefore, tagOf, type EventPlace, type NodeEvent } from './event.ts';
 import { blockEvents, eventsOfPart, partsOf } from './expand.ts';
 import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
 
@@ -218,7 +218,7 @@ export class LogFeed<S extends FedSubscriber> {
 
   #sendGap(subscriber: S, floor: number): void {
     const [record] = this.#api.log.records(floor, 1);
-    const after = idOf(subscriber.place);
+    const after = idBefore(subscriber.place);
     const tip = this.#api.chain.tip();
     const data = (): unknown => ({
       after,
