@@ -30,8 +30,9 @@ export interface Known {
    */
   readonly heldSinceS?: number;
   /**
-   * True if `heldSinceS` comes from a copy. It is then possible that another node has the original and signs the
-   * delegate's next header. Undefined in lines of earlier versions.
+   * True if the node set `heldSinceS` in one of the cases that `SigningJournal.isCopyFor` describes, for example
+   * because the journal or an imported record is a copy. It is then possible that another node has the original record
+   * and signs the delegate's next header. Undefined in lines of earlier versions.
    */
   readonly isCopy?: boolean;
   /**
@@ -42,9 +43,10 @@ export interface Known {
   /** Unix time in whole seconds at which the delegate moved to another node. */
   readonly movedAtS?: number;
   /**
-   * The header and the move from a watermark that was newer than the journal. This header and this move do not count if
-   * `forging.riskDoubleForging` is on, because they do not come from the node's own journal. A later signed header
-   * replaces both.
+   * The header and the move that the node copied from the delegate's watermark, because the watermark was newer than
+   * the journal. A watermark is a record about one delegate, stored outside of the data folder (`Watermark`). This
+   * header and this move do not count if `forging.riskDoubleForging` is on, because they do not come from the node's
+   * own journal. A later signed header replaces both.
    */
   readonly outside?: Pick<Known, 'last' | 'movedAtS'>;
   /** Id of block 2 of the chain for which the header `last` was signed. Only watermarks have this member. */
@@ -53,7 +55,10 @@ export interface Known {
 
 export type Entry = DelegateEntry | FileIdentity;
 
-/** Mark of a line whose header or move came from a watermark (`Known.outside`). Earlier versions ignore the mark. */
+/**
+ * Mark of a line whose header or move came from the delegate's watermark, a record outside of the data folder
+ * (`Known.outside`). Earlier versions ignore the mark.
+ */
 interface FromOutside {
   readonly isOutside?: true;
 }
@@ -75,9 +80,10 @@ export const NOT_MOVED = 0;
 
 /**
  * Adds the value in a line about a delegate to `known`. A line with a signed header ends an earlier move of the
- * delegate, because the node signs or imports a header only for a delegate that has returned. A line with `heldSinceS`
- * does not end a move. The reason is that a node writes such a line when it finds that its journal is a copy, even if
- * the delegate forges on another node at this time.
+ * delegate, because the node signs or imports a header only for a delegate that has returned. There is one exception: a
+ * header with the mark `isOutside` ends only a move with this mark. A line with `heldSinceS` does not end a move. The
+ * reason is that a node writes such a line when it finds that its journal is a copy, even if the delegate forges on
+ * another node at this time.
  */
 export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void {
   const before = known.get(entry.delegate) ?? {};

@@ -43,7 +43,7 @@ export interface NodeApiDependencies {
   /** The peers that the configuration asks for; default: `any`. */
   readonly wantedPeers?: WantedPeers;
   readonly metrics?: { text(): Promise<string> } | undefined;
-  /** Returns the state of the reading processes; undefined if the node itself answers the HTTP requests. */
+  /** Returns the state of the readers (processes that answer HTTP for the node); undefined if there are no readers. */
   readonly readers?: () => ReadersStatus | undefined;
 }
 

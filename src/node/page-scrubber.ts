@@ -99,7 +99,9 @@ export function startPageScrubber(
     return checkUndoRecords();
   };
 
-  /** Makes one step, which checks the undo records and the note that contains the finalized height. */
+  /**
+   * Checks the undo records and the note that contains the finalized height. The last step of a pass makes this check.
+   */
   const checkUndoRecords = (): PageCheck => {
     const found = checkPages(path, { from: TABLES.undo.all.gte, to: TABLES.undo.all.lt, pagesMax: UNDO_PAGES_MAX });
     const damage = found.damage ?? state.recordDamage(UNDO_RECORDS_MAX);

@@ -1,4 +1,7 @@
-/** Builds the notifier of a node. The notifier sends events of the node to a webhook or to a command. */
+/**
+ * Builds the notifier of a node. The notifier sends events of the node to a webhook, to a command, or to both, as the
+ * operator has configured.
+ */
 
 import { hostname } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** Implements `IndexUsers` for the readers (reading processes) of a node. Readers query the indexes of the store. */
+/**
+ * Implements `IndexUsers` for the readers of a node (processes that answer HTTP for the node). Readers query the
+ * indexes of the store.
+ */
 
 import type { IndexUsers } from '../../ports/store.ts';
 import type { Reader } from './reader.ts';

@@ -1,11 +1,11 @@
 /**
  * Gives a reader (a process that answers HTTP for the node) access to the limits that all readers share. For all
  * readers together, the node counts HTTP requests, connections and replays (event streams that still send old events to
- * a stranger). A question of the reader to the node about these limits is called a limit check. The reader sends its
- * limit checks to the node in batches. Each batch waits for the answers to the batch before it, so that a flood of
- * requests takes only a small part of the node's time. A limit check without an answer fails after
- * `LIMIT_ANSWER_MS_MAX`. If a sent limit check fails, the reader regards the node as silent. From then until the next
- * answer of the node, new limit checks fail immediately.
+ * a stranger). A stranger is a client that is not trusted. A question of the reader to the node about these limits is
+ * called a limit check. The reader sends its limit checks to the node in batches. Each batch waits for the answers to
+ * the batch before it, so that a flood of requests takes only a small part of the node's time. A limit check without an
+ * answer fails after `LIMIT_ANSWER_MS_MAX`. If a sent limit check fails, the reader regards the node as silent. From
+ * then until the next answer of the node, new limit checks fail immediately.
  *
  * The key of a client (`clientKey`) is its IPv4 address, or the /64 network of its IPv6 address.
  */

@@ -1,10 +1,10 @@
 /**
  * Runs in the node, and applies the limits that all readers (processes that answer HTTP for the node) share. For all
  * readers together, the node counts HTTP requests, connections and replays (event streams that still send old events to
- * a stranger). If a client gets too many refusals, the node shuts the client out: from then on, each reader refuses all
- * connections of this client for some time. The node tells all readers which clients are shut out. The node also tells
- * all readers when the number of all their connections together reaches the maximum, and when the number is below the
- * maximum again.
+ * a stranger). A stranger is a client that is not trusted. If a client gets too many refusals, the node shuts the
+ * client out: from then on, each reader refuses all connections of this client for some time. The node tells all
+ * readers which clients are shut out. The node also tells all readers when the number of all their connections together
+ * reaches the maximum, and when the number is below the maximum again.
  */
 
 import { SharedCounters } from '../../http/shared-counters.ts';

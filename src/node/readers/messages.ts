@@ -1,7 +1,8 @@
 /**
  * Messages between the node and a process that answers HTTP for the node (a reader). All messages are plain data. A
- * message of the kind `socket` also carries a listening socket. The node checks the messages from a reader, because a
- * client could exploit a fault of the reader and control what the reader sends.
+ * message of the kind `socket` also carries a listening socket. A client could exploit a fault of a reader and control
+ * what this reader sends. The node therefore lets a reader call only the methods in `READS` and `WRITES`, and limits
+ * the number of unanswered calls. From one message, the node answers at most `LIMIT_ASKS_AT_ONCE` limit checks.
  */
 
 import type { ErrorData } from '../../primitives/errors.ts';

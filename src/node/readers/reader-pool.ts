@@ -61,8 +61,9 @@ const START_MS_MAX = 60_000;
  */
 const STARTING_PINGS_MAX = 80;
 /**
- * Maximum number of attempts to start the first reader. The pool makes another attempt only if a person or the system
- * killed the reader (`wasKilled`). Any other failure would probably happen at each attempt.
+ * Maximum number of attempts to start the first reader. The pool makes another attempt only if the reader was killed
+ * (`wasKilled`): by a person, by the system, or by the pool because the reader sent no message for too long
+ * (`STARTING_PINGS_MAX`). Any other failure would probably happen at each attempt.
  */
 const FIRST_READERS_MAX = 3;
 /**
