@@ -86,8 +86,10 @@ function doubtAbout(journal: JournalFile, watermarks: WatermarkFiles | undefined
 }
 
 /**
- * Writes the record to a new file, in two steps. First, the function writes the record marked as a copy, and ends
- * signing. When the end of signing is on the disk, the function replaces the file by the record without this mark.
+ * Writes the record to a new file, in two steps. First, the function writes the record marked as a copy, and calls
+ * `endSigning`. If the record itself counts as a copy (`isCopy`), the file keeps the mark, and there is no second step.
+ * Otherwise, the function then replaces the file by the record without the mark. At this time, the end of signing is
+ * already on the disk.
  *
  * @throws ProtocolError `SIGNING_RECORD_EXISTS`; `SIGNING_RECORD_UNWRITABLE`; the errors of `endSigning`. After an
  *   error of `endSigning`, no record remains

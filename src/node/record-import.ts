@@ -41,9 +41,10 @@ export interface RecordImport {
 }
 
 /**
- * The kinds of imports. `known`: the record was imported into this folder before. `copy`: the record counts as a copy.
- * The other three kinds are for a record that is neither known nor a copy. `moved`: a watermark shows that a delegate
- * was exported later than the record. `inCopy`: the journal is a copy and stays a copy. `first`: any other such record.
+ * The kinds of imports. `known`: the record is not marked as a copy, was imported into this folder before, and adds
+ * nothing to the journal. `copy`: the record counts as a copy. The other three kinds are for a record that is neither
+ * known nor a copy. `moved`: a watermark shows that a delegate was exported later than the record. `inCopy`: the
+ * journal is a copy and stays a copy. `first`: any other such record.
  */
 export const IMPORT_KINDS = ['first', 'inCopy', 'moved', 'copy', 'known'] as const;
 
@@ -63,10 +64,13 @@ export interface Imported {
 /**
  * Imports a record in three steps. The first step imports the record as a copy. The second step marks the record as
  * imported, on this machine and in the file. The third step ends the wait that the import of a copy causes. The process
- * can end, or a write can fail, between two of these steps. Even then, no node that imports the record signs without a
- * wait before the file is marked. The record of a first import is not lost if the first step fails, for example because
- * the disk is full. If the process ends in the second or third step, and the operator repeats the import, the
- * repetition counts as an import of a copy.
+ * can end, or a write can fail, between two of these steps. Even then, a node that imports the record signs without a
+ * wait only after its import has marked the file, or has found that the file cannot be marked (`NOT_MARKED`). The
+ * record of a first import is not lost if the first step fails, for example because the disk is full.
+ *
+ * If the process ends after the second step has stored one of its two marks, and the operator repeats the import, the
+ * repetition counts as an import of a copy. There is one exception: the file has no mark, and the third step has
+ * already ended the waits of all delegates of the record. The repetition is then of the kind `known`.
  */
 export function importRecord({
   journal,
@@ -126,8 +130,9 @@ export function importRecord({
  * There are two cases:
  * - The watermark counts as a copy. The delegate has then possibly signed newer headers after the copy was made.
  * - The watermark has a header that is newer than the header in the record, and no note of an export of the delegate.
- *   If the watermark has such a note, the record is possibly the record of this export, so the newer header is no
- *   reason for doubt.
+ *   If the watermark has such a note, the newer header is no reason for doubt, because the node reads the note at its
+ *   start (`WatermarkedJournal`). If the journal then has a header of the delegate, the node does not sign for the
+ *   delegate. If the journal has no header of the delegate, the delegate waits as after the import of a copy.
  */
 function isDoubtedBy(watermarks: WatermarkFiles | undefined, { publicKey, last }: DelegateRecord): boolean {
   const watermark = watermarks?.read(publicKey);
@@ -164,7 +169,7 @@ interface Marking {
   readonly isMarked: boolean;
   /**
    * False if another import has marked the file, or marks the file at this moment. Also false if the file was moved or
-   * changed after this process read it.
+   * changed after this process read it, or if `writeNew` could not write the marked record.
    */
   readonly isFirst: boolean;
 }
@@ -180,8 +185,8 @@ const CLAIM_DIGITS = 16;
  * the first import. A killed import leaves this file behind. The name contains the id of the record, so the file does
  * not hinder the import of a different record.
  *
- * @returns `NOT_MARKED` when the record came from the standard input, a pipe or a device, or when the file cannot be
- *   written
+ * @returns `NOT_MARKED` when the record came from the standard input, a pipe or a device, or when this process is not
+ *   allowed to create files in the folder of the file
  */
 function markAsCopy(file: string, record: SigningRecord): Marking {
   let claim: string | undefined;
@@ -201,7 +206,7 @@ function markAsCopy(file: string, record: SigningRecord): Marking {
     return { isMarked: true, isFirst };
   } catch (error) {
     // True if the file was moved or changed after this process read it. In this case, somebody possibly imports the
-    // file elsewhere.
+    // file elsewhere. Also true if `writeNew` could not write the marked record, for example because the disk is full.
     const isGone = (error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof ProtocolError;
     return isGone ? { isMarked: false, isFirst: false } : NOT_MARKED;
   } finally {

@@ -21,9 +21,9 @@ export interface SigningRecord {
   /** Unix time of the export, in whole seconds. */
   readonly exportedAtS: number;
   /**
-   * True when it is possible that a delegate has signed headers later than the header in the record. There are three
-   * possible reasons: the exporting node continues to sign, the journal of that node comes from a copied or restored
-   * folder, or the record was imported before.
+   * True when it is possible that a delegate has signed headers later than the header in the record. There are four
+   * possible reasons: the exporting node continues to sign, the journal of that node possibly comes from a copied or
+   * restored folder, a delegate of the record was already exported before, or the record was imported before.
    */
   readonly isCopy: boolean;
   readonly delegates: readonly DelegateRecord[];

@@ -1,4 +1,7 @@
-/** Submits a transaction to a node of a devnet, whose clock can stand still for a short time. */
+/**
+ * Submits a transaction to a node. If the node belongs to a devnet, the chain clock of the node can stand still for a
+ * short time.
+ */
 
 import type { Clock } from '../ports/clock.ts';
 import type { SubmitResult } from '../ports/node-api.ts';

@@ -30,8 +30,8 @@ import { systemClock } from './system.ts';
 const SPARE_BYTES = 1024 * 1024;
 /**
  * Maximum size in bytes of a file that the node reads at its start. The needed lines of a file contain at most
- * `JOURNALED_BYTES_MAX` bytes of JSON. The node rewrites a file when its size exceeds twice the size of the needed
- * lines plus `SPARE_BYTES`. The files that the node writes therefore stay below `FILE_BYTES_MAX`.
+ * `JOURNALED_BYTES_MAX` bytes of JSON. The node rewrites a file when its size exceeds the sum of two sizes: twice the
+ * size of the needed lines, and `SPARE_BYTES`. The files that the node writes therefore stay below `FILE_BYTES_MAX`.
  */
 const FILE_BYTES_MAX = 4 * JOURNALED_BYTES_MAX;
 const FILE_MODE = 0o600;

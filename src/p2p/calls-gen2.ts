@@ -105,7 +105,7 @@ function unlessFailed<A>(
  * @param member name of a member that every successful answer has
  */
 function isFailure(result: Fields, member: string): boolean {
-  // Early releases misspell the name `success`.
+  // Lisk nodes of version 1 misspell the name `success` as `sucess`.
   if (own(result, 'success') === false || own(result, 'sucess') === false) return true;
   return own(result, member) === undefined && typeof own(result, 'message') === 'string';
 }
