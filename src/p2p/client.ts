@@ -30,8 +30,8 @@ export interface Dialled {
 }
 
 /**
- * Starts to dial. Calls and events from the peer can arrive before the peer's answer to the handshake, because the peer
- * sends its info before this answer.
+ * Starts to dial. The peer sends its info before it answers the handshake: in a call (generation 2), or in an event
+ * (generation 3). The handlers `on` must therefore be able to handle calls and events before `outcome` resolves.
  */
 export function dial(options: DialOptions): Dialled {
   const { address, dialect, info, clock, timeoutMs, on } = options;
@@ -84,8 +84,9 @@ export function dial(options: DialOptions): Dialled {
 /** Code with which the library ends a connection whose peer does not answer the handshake in time. */
 const UNANSWERED_CODE = 4000;
 /**
- * Texts of the close reasons that `socketcluster-client` and `ws` give if the WebSocket does not open within the time
- * limit.
+ * Texts of the close reasons if the WebSocket does not open within the time limit. Both texts come from `ws`. The
+ * library `ws` gives the first text if the timer of `socketcluster-client` ends first and closes the WebSocket. The
+ * library `ws` gives the second text if the timer of `ws` ends first.
  */
 const LATE_REASONS: ReadonlySet<string> = new Set([
   'WebSocket was closed before the connection was established',

@@ -5,7 +5,8 @@ import { CLOSE } from './dialect.ts';
 /**
  * Close codes that have a label of their own. The set contains the codes 1000 to 1015 of WebSocket (RFC 6455, 7.4.1,
  * and later registrations). The set also contains the codes that this node and the lisk-sdk nodes of both generations
- * use.
+ * use, except the code 4000. On an outbound connection without heartbeats, the SocketCluster library ends the
+ * connection with the code 4000.
  */
 const LABELLED_CODES: ReadonlySet<number> = new Set([
   ...Array.from({ length: 16 }, (_, index) => 1000 + index),

@@ -62,7 +62,10 @@ export class PreHandshakeLimiter {
 
   /** Limits the handshakes of all strangers together. */
   readonly #handshakes = new TokenBucket(HANDSHAKES_AT_ONCE_MAX, 1_000 / HANDSHAKES_PER_SECOND);
-  /** Limits the handshakes of all strangers, except the first handshake of each address in a window (`#greeted`). */
+  /**
+   * Limits the handshakes of all strangers together, but without the first handshake of each address in a window. The
+   * counts in `#greeted` show whether a handshake is the first of its address in the window.
+   */
   readonly #handshakesAgain = new TokenBucket(HANDSHAKES_AT_ONCE_MAX / 2, 2_000 / HANDSHAKES_PER_SECOND);
   readonly #handshakesNamed = new TokenBucket(NAMED_HANDSHAKES_AT_ONCE_MAX, 1_000 / NAMED_HANDSHAKES_PER_SECOND);
   /**

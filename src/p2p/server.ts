@@ -77,7 +77,7 @@ interface ListenerEvents {
    * (`RATE_WINDOW_MS`) because of the rate limit.
    */
   overused(link: Link | undefined, ip: string, detail: string): void;
-  /** Called after the server has closed a connection on which `FRAMES_PER_SECOND_CUT` frames arrived in a second. */
+  /** Called after the server has closed a connection because `FRAMES_PER_SECOND_CUT` frames arrived in a second. */
   flooded(link: Link | undefined, ip: string, detail: string): void;
   /**
    * Called after the server has closed a connection because small frames (`SMALL_WEIGHT_MAX`) exceeded the budget

@@ -1,6 +1,6 @@
 /**
- * Implements `Transport` over WebSockets. The transport keeps a map from peer ids to the open connections, both inbound
- * and outbound.
+ * Implements `Transport` over WebSockets. The transport keeps a map from the id of each connected peer to the
+ * connection with this peer. The map contains at most one connection for each peer, either inbound or outbound.
  */
 
 import { assert, messageOf, ProtocolError } from '../primitives/errors.ts';
@@ -318,10 +318,10 @@ class SocketTransport implements ListeningTransport {
     };
     if (this.#closed || this.#context === undefined) return refuse(LEAVING);
     const connection = new PeerConnection('inbound', info, this.#context);
-    // This node refuses the inbound connection only if `#peers` already contains a connection with the peer. An
-    // unfinished dial from this node to the peer is no reason for a refusal. A peer that runs the reference refuses the
-    // dial of this node while the peer dials this node. If this node also refused the dial of the peer, both dials
-    // could fail. If both dials succeed, `#wins` keeps one of the two connections.
+    // This node refuses the inbound connection as a duplicate if `#peers` already contains a connection with the peer.
+    // An unfinished dial from this node to the peer does not make the inbound connection a duplicate. A peer that runs
+    // the reference refuses the dial of this node while the peer dials this node. If this node also refused the dial of
+    // the peer, both dials could fail. If both dials succeed, `#wins` keeps one of the two connections.
     if (this.#peers.has(connection.peerId)) return refuse(CLOSE.duplicate);
     if (!this.#makeRoom()) return refuse({ code: 1000, reason: 'No inbound connection is free' });
     link.listen(
