@@ -4,13 +4,12 @@ import { CLOSE } from './dialect.ts';
 
 /**
  * Close codes that have a label of their own. The set contains the codes 1000 to 1015 of WebSocket (RFC 6455, 7.4.1,
- * and later registrations). The set also contains the codes that this node and the lisk-sdk nodes of both generations
- * use, except the code 4000. On an outbound connection without heartbeats, the SocketCluster library ends the
- * connection with the code 4000.
+ * and later registrations). The set also contains the codes that this node, the SocketCluster library and the lisk-sdk
+ * nodes of both generations use.
  */
 const LABELLED_CODES: ReadonlySet<number> = new Set([
   ...Array.from({ length: 16 }, (_, index) => 1000 + index),
-  ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((rest) => 4000 + rest),
+  ...Array.from({ length: 10 }, (_, index) => 4000 + index),
   ...Object.values(CLOSE).map(({ code }) => code),
   ...[4100, 4102, 4103, 4418, 4420, 4429, 4500, 4501],
 ]);
