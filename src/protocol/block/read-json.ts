@@ -22,7 +22,8 @@ const TRANSACTIONS_MAX = 150;
 
 /**
  * Maximum number of transactions in a genesis block. A genesis block can fund thousands of accounts, so this maximum is
- * high. The store has 16 bits for the position of a transaction in its block, so the maximum cannot be higher.
+ * high. The store has 16 bits for the position of a transaction in its block, so a block cannot have more than 65,536
+ * transactions.
  */
 export const GENESIS_TRANSACTIONS_MAX = 65_535;
 

@@ -39,8 +39,8 @@ type Signed = Pick<SignedHeader, 'height' | 'timestamp'>;
 /**
  * The reason why a delegate that signed the header `last` must not sign `next`; undefined if the delegate is allowed to
  * sign `next`. Generation 2 does not punish contradictions. But a delegate that signs two blocks for one slot or height
- * splits the network. The function knows only the last header that the delegate signed. The function therefore assumes
- * that the delegate has signed a block for each earlier slot, too.
+ * splits the network. The function knows only the last header that the delegate signed. The function therefore refuses
+ * each slot before the slot of `last`, as if the delegate had signed a block for this slot, too.
  */
 export function contradictionWith(last: Signed, next: Signed, params: BuildParts['params']): string | undefined {
   if (slotAt(next.timestamp, params) <= slotAt(last.timestamp, params)) {

@@ -32,7 +32,10 @@ export function forkStatus({ header: tip }: TipView, { header: received }: TipVi
   return received.generatorPublicKey === tip.generatorPublicKey ? 'doubleForging' : 'discard';
 }
 
-/** True if the tip `announced` is higher than the tip `than`. Peers have announced both tips. */
+/**
+ * True if the tip `announced` is higher than the tip `than`. The tip `than` is the tip of this node, or a tip that a
+ * peer has announced.
+ */
 export function isLonger(announced: AnnouncedTip, than: AnnouncedTip): boolean {
   return announced.height > than.height;
 }

@@ -272,7 +272,8 @@ const RECIPIENT_COLUMN_MAX = 22;
 /**
  * Reads amount and recipient like `movementOf`, but for a transfer out of an application. The recipient of such a
  * transfer need not be an address. However, the part before the last character of the recipient must be a whole number
- * of at least 0. The number can have a sign or an exponent (`1l`, `+7L`, `1e3L`).
+ * of at least 0. The last character can be another character than `L` (`1l`). The number can have a sign or an exponent
+ * (`+7L`, `1e3L`).
  *
  * @returns undefined for a wrong amount (see `beddowsOf`), for a recipient without this whole number, and for a
  *   recipient that lisk-sdk cannot store
@@ -298,8 +299,8 @@ function integerIn(text: string): bigint | undefined {
 
 /**
  * Reads amount and recipient; undefined if the amount (see `beddowsOf`) or the recipient is wrong. A recipient must be
- * the text `NaNL`, or a text of digits followed by an `L`. This text must have at most `RECIPIENT_DIGITS_MAX`
- * characters. The transaction rules can still refuse the returned values.
+ * the text `NaNL`, or a text of digits followed by an `L`. With the `L`, the recipient must have at most
+ * `RECIPIENT_DIGITS_MAX` characters. The transaction rules can still refuse the returned values.
  */
 export function movementOf(amount: string, recipientId: unknown): { amount: bigint; recipientId: Address } | undefined {
   const beddows = beddowsOf(amount);

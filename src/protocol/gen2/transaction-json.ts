@@ -178,9 +178,10 @@ interface CheckedDocument extends Document {
 interface Reading {
   readonly errors: readonly TransactionError[];
   /**
-   * The transaction. The member is present even if the payload or the list of signatures has errors, because perhaps
-   * the network has an exception for the transaction. The member is undefined in three cases: the payload cannot be
-   * read, `signatures` is not a list, or a part other than the payload and `signatures` has an error.
+   * The transaction. The member is present even if `readPayload` finds errors, or if the list of signatures is too
+   * long or has duplicates, because perhaps the network has an exception for the transaction. The member is undefined
+   * in five cases: `readPayload` returns no payload, `signatures` is not a list, the base schema finds an error at a
+   * path other than `EXCEPTABLE_PATH`, `senderId` is wrong, or the id has leading zeros.
    */
   readonly transaction: Transaction | undefined;
 }
@@ -239,8 +240,9 @@ export function isPlainDocument(document: Document): boolean {
 }
 
 /**
- * An exception of the network can excuse an error of the base schema only at this path. Such an error means that the
- * list of signatures is too long or has duplicates.
+ * An exception of the network can excuse an error of the base schema only at this path. The excused error means that
+ * the list of signatures is too long or has duplicates. If `signatures` is not a list, the error has the same path, but
+ * no exception excuses this error.
  */
 const EXCEPTABLE_PATH = '.signatures';
 

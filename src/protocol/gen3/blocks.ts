@@ -192,7 +192,8 @@ export function createBlockRules(
 /**
  * The BFT state before the block at this height. The BFT state contains the genesis header (of any version) and headers
  * of version 2, but no other headers. If the BFT state lacks the header directly below this height, the result contains
- * no headers, because no header votes for heights below a missing header.
+ * no headers, because no header votes for heights below a missing header. Even then, the result keeps the highest
+ * prevoted height and the finalized height of the BFT state.
  */
 function bftStateBelow(state: StateReader, height: number): BftState {
   const bftState = loadBftState(state) ?? emptyBftState(FINALIZED_AT_START);

@@ -13,12 +13,14 @@ import { BLOCK_VERSION, type BlockRules } from './blocks.ts';
 import { finalityOf } from './bft-state.ts';
 
 /**
- * Builds and signs the block after `tip`. The function signs no block in three cases: `applyBlock` would refuse the
- * block, the block contradicts `request.previouslyForged`, or the block has the same slot as
- * `request.previouslyForged`.
+ * Builds and signs the block after `tip`. The function signs no block in four cases:
  *
- * @throws ProtocolError `FORGING_CONTRADICTS` if the header would contradict `request.previouslyForged`, or has the
- *   same slot as `request.previouslyForged`; or an error of `buildBlock`
+ * - `buildBlock` throws an error, for example because `applyBlock` would refuse the block.
+ * - The block contradicts `request.previouslyForged`.
+ * - The block has the same slot as `request.previouslyForged`.
+ * - Fork choice does not prefer the branch of the block to the branch of `request.previouslyForged` (`branchFault`).
+ *
+ * @throws ProtocolError `FORGING_CONTRADICTS` in the last three cases; or an error of `buildBlock`
  */
 export function forgeBlock(
   state: StateReader,
@@ -50,8 +52,9 @@ function highestForged(previous: SignedHeader | undefined): number {
 /**
  * Compares the branch of the new header with the branch of the last signed header. If fork choice does not prefer the
  * new branch, the function returns the reason why the delegate must not sign on the new branch. If fork choice prefers
- * the new branch, the result is undefined. If the last header and the new header name the same
- * `maxHeightPreviouslyForged`, LIP-0014 does not define which of the two headers is the later one, and accepts both
+ * the new branch, the result is undefined. The function is necessary because `contradictionOf` (LIP-0014) does not know
+ * which of two headers the delegate signed first. If the last header and the new header name the same
+ * `maxHeightPreviouslyForged`, `contradictionOf` can take the new header for the earlier one, and then accept both
  * headers. However, the delegate can have signed a still earlier header that contradicts the new header, and perhaps
  * the caller no longer knows this earlier header.
  */

@@ -150,16 +150,18 @@ function boundOfYoungChain(
   // has signed in the slot of `sinceS` and in the next slot.
   if (isNew && first.timestamp + params.blockTimeS > sinceS)
     return slotAt(sinceS, params) + 1 < slotAt(first.timestamp, params) ? 0 : reachable;
-  // The result is never above the height of the tip. If the delegate's new header named the height `reachable` after a
-  // pause of this node, finality would be delayed by as many blocks as the pause has slots.
+  // If this node made all blocks, the result is never above the height of the tip. If the delegate's new header named
+  // the height `reachable` after a pause of this node, finality would be delayed by as many blocks as the pause has
+  // slots.
   if (hasMadeAllBlocks) return Math.min(reachable, tip.height);
   if (isWaitNeedless) return reachable;
   if (tip.timestamp < dueS) return undefined;
-  // The result is the height that a branch can reach until the time `dueS`, if the branch has a block in each slot from
-  // the first forged block on. The unknown headers were signed before `sinceS`. The additional time from `sinceS` to
-  // `dueS` is necessary because perhaps the clock of the other node was ahead. The result does not depend on the height
-  // of the tip. If the result depended on the tip, delegates that sign later would name ever greater heights. Then no
-  // block below these heights would become final.
+  // The chain has reached `dueS`, so the wait is over. In this case, the result is the height that a branch can reach
+  // until the time `dueS`, if the branch has a block in each slot from the first forged block on. The unknown headers
+  // were signed before `sinceS`. The additional time from `sinceS` to `dueS` is necessary because perhaps the clock of
+  // the other node was ahead. In this case, the result does not depend on the height of the tip. If the result depended
+  // on the tip, delegates that sign later would name ever greater heights. Then no block below these heights would
+  // become final.
   return FIRST_FORGED_HEIGHT + Math.max(0, Math.ceil((dueS - first.timestamp) / params.blockTimeS));
 }
 
