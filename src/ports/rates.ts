@@ -104,16 +104,19 @@ const PENALISED_FROM = 2;
  */
 export const ITEM_COST_MS = { transaction: 0.05, signature: 0.02 } as const;
 
-/** Maximum number of calls to one peer that wait for an answer at the same time. */
+/**
+ * Maximum number of calls to one peer that wait for an answer at the same time. This maximum does not apply to pings
+ * and to announcements of this node's info.
+ */
 export const REQUESTS_PER_PEER_MAX = 32;
 /** Time in milliseconds after which a call without an answer fails. */
 export const REQUEST_TIMEOUT_MS = 10_000;
 /**
- * Maximum number of calls to one peer that this node starts in a second. A peer that runs lisk-sdk penalises this node
- * for more than a hundred frames in a second. In generation 2, the peer even bans this node. The peer counts the frames
- * of each second, but its seconds begin at other moments than the seconds of this node. In one second of the peer, this
- * node can therefore start up to 2 × `CALLS_PER_SECOND_MAX` calls. The peer also counts the answers and messages of
- * this node.
+ * Maximum number of calls to one peer that this node starts in a second. This maximum does not apply to pings and to
+ * announcements of this node's info. A peer that runs lisk-sdk penalises this node for more than a hundred frames in a
+ * second. In generation 2, the peer even bans this node. The peer counts the frames of each second, but its seconds
+ * begin at other moments than the seconds of this node. In one second of the peer, this node can therefore start up to
+ * 2 × `CALLS_PER_SECOND_MAX` of the limited calls. The peer also counts the pings, answers and messages of this node.
  */
 export const CALLS_PER_SECOND_MAX = 40;
 /** Maximum number of frames in a second that lisk-sdk accepts from a peer without a penalty. */

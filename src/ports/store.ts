@@ -139,7 +139,7 @@ export interface IndexUsers {
    * of `completed`, or a newer chain. The node begins to defer indexing only if the result is true.
    */
   canWait(): boolean;
-  /** True if a process waits for complete indexes before it can start. */
+  /** True if a process waits for complete indexes before it can start. Also true if no reading process exists. */
   isAwaited(): boolean;
   /** Tells the processes that the indexes are complete. */
   completed(): void;

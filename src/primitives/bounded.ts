@@ -18,7 +18,7 @@ export class LruMap<K, V> {
   readonly #halfMax: number;
   readonly #entries = new Map<K, Entry<V>>();
   #span = 0;
-  /** Number of entries used in the current span. */
+  /** Number of different entries that were used in the current span of time (see the comment of `LruMap`). */
   #used = 0;
 
   /** @param entriesMax maximum number of entries, at least 2 */
@@ -89,7 +89,7 @@ export class LruMap<K, V> {
 
 interface Entry<V> {
   value: V;
-  /** Number of the span in which the entry was last used (see `LruMap`). */
+  /** Number of the span of time in which the entry was last used. The comment of `LruMap` explains the spans. */
   span: number;
 }
 

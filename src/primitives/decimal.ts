@@ -82,9 +82,10 @@ export function integerOf({ isNegative, digits, exponent }: Decimal): bigint | u
 const LIMB_PLACES = 12;
 const LIMB = 10 ** LIMB_PLACES;
 /**
- * Maximum number of decimal terms in a sum. The decimal terms are the numbers other than 0 that the methods `add` and
- * `subtract` of `DecimalSum` have received. 8,000 limbs of 12 digits add up to less than 2^53, so each JavaScript
- * number is exact. A block of 25 transactions needs about fifty terms.
+ * Maximum number of decimal terms in a sum. The decimal terms are the values of the type `Decimal` that the methods
+ * `add` and `subtract` of `DecimalSum` have received; a value of 0 does not count. 8,000 limbs of 12 digits add up to
+ * less than 2^53, so each JavaScript number is exact. A block of 25 transactions adds at most 25 decimal terms to a
+ * sum.
  */
 const TERMS_MAX = 8_000;
 /**

@@ -1,6 +1,7 @@
 /**
  * Reads the version of Bloomery from the member `build` of `/node/constants`. The member `version` of
- * `/node/constants` is the version of lisk-sdk with which the node is compatible.
+ * `/node/constants` is not the version of Bloomery, but the version of the Lisk software that the node reports to peers
+ * and clients (`appVersion` of the network).
  */
 
 /**

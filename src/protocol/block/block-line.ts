@@ -74,7 +74,7 @@ function jsonOf(line: string): unknown {
 
 /**
  * Matches a member whose value is an amount written as a JSON number without a fraction or an exponent. Inside a JSON
- * string, a backslash precedes each quotation mark, so the expression matches nothing inside a string.
+ * string, a backslash precedes each quotation mark, so no match lies completely inside a string.
  */
 const AMOUNT_AS_NUMBER = /("(?:totalAmount|totalFee|reward|amount|fee)"\s*:\s*)(-?[0-9]+)(?![0-9.eE])/g;
 
