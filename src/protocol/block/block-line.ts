@@ -74,9 +74,9 @@ function jsonOf(line: string): unknown {
 
 /**
  * Matches a member whose value is an amount written as a JSON number without a fraction or an exponent. Inside a JSON
- * string, a backslash precedes each quotation mark, so no match lies completely inside a string.
+ * string, a backslash precedes each quotation mark, so no match begins inside a string.
  */
-const AMOUNT_AS_NUMBER = /("(?:totalAmount|totalFee|reward|amount|fee)"\s*:\s*)(-?[0-9]+)(?![0-9.eE])/g;
+const AMOUNT_AS_NUMBER = /(?<!\\)("(?:totalAmount|totalFee|reward|amount|fee)"\s*:\s*)(-?[0-9]+)(?![0-9.eE])/g;
 
 /** Writes amounts as decimal text, because parsing a large amount as a number would lose digits. */
 function withAmountsAsText(json: string): string {
