@@ -187,8 +187,8 @@ export class UnfinishedMessages<C> {
   }
 
   /**
-   * Gives a free turn to the waiting message that began first. A message that has lost a turn gets a turn only if no
-   * other message waits.
+   * Gives a free turn to a waiting message. Messages that have not lost a turn come first, in the order in which they
+   * began. The messages that have lost a turn follow, in the order in which they lost the turn.
    */
   #next(): void {
     if (this.#waiting === 0) return;
@@ -263,7 +263,10 @@ function newlyBegun(control: ConnectionControl): Begun {
   return { ...counts, state: 'small', hasLostTurn: false, control };
 }
 
-/** Returns the average number of bytes that have arrived from one check to the next during the present turn. */
+/**
+ * Returns the average number of bytes that have arrived from one check to the next, since the turn began or since
+ * `#rest` last set the counters `turnBytes` and `turnLooks` to 0.
+ */
 function paceOf({ turnBytes, turnLooks }: Begun): number {
   return turnBytes / Math.max(1, turnLooks);
 }

@@ -18,8 +18,10 @@
  * reason, the frame filter drops every event that begins like an answer.
  *
  * The weight of a frame measures the cost of reading the frame. The weight is the number of bytes of the frame, plus 8
- * for each array and object after the first 50,000. The heaviest frames weigh 15 MB. Reading one of the heaviest frames
- * takes up to 0.5 s and 130 MB of memory, which garbage collection frees.
+ * for each opening bracket (of an array or object) after the first 50,000. The weight also counts opening brackets
+ * inside texts (`containerBytes`). The heaviest frames are the heaviest of all valid frames without brackets inside
+ * texts. They weigh 15 MB. Reading one of the heaviest frames takes up to 0.5 s and 130 MB of memory, which garbage
+ * collection frees.
  */
 
 import { FRAME_BYTES_MAX } from './frame-validation.ts';
@@ -43,9 +45,10 @@ export const SMALL_OF_PEER: ByteRate = { capacity: 4_000_000, perSecond: 400_000
 export const SMALL_OF_ALL_PEERS: ByteRate = { capacity: 8_000_000, perSecond: 2_400_000 };
 const SMALL_RESERVE: ByteRate = { capacity: 256_000, perSecond: 25_600 };
 /**
- * Upper limit of the weight of a frame. Only a frame with many brackets inside texts can exceed this limit, and the
- * node parses such a frame quickly. The buckets for heavy frames use this weight as their maximum debt. Therefore a
- * bucket without debt counts even the heaviest frame in full.
+ * A weight that is a little above the weight of the heaviest frames. Two kinds of frames can weigh more than
+ * `HEAVIEST`: frames with many brackets inside texts, and invalid frames with many brackets that are not closed. The
+ * node parses or refuses such a frame quickly. The buckets for heavy frames use `HEAVIEST` as their maximum debt. A
+ * bucket without debt therefore counts each frame of at most this weight in full.
  */
 const HEAVIEST = 16_000_000;
 /**

@@ -34,8 +34,9 @@ export interface RecalledHeader {
 export interface SigningJournal {
   /**
    * Returns the last header of the delegate in this journal; undefined if the journal has no header of the delegate,
-   * even if there is a watermark (see `recalled`). If the journal already has a header of the delegate when the journal
-   * is opened, and the watermark has a newer header, the newer header is copied to the journal.
+   * even if there is a watermark (see `recalled`). When a journal that reads watermarks is opened, a newer header in
+   * the watermark is copied to the journal on two conditions: the journal already has a header of the delegate, and the
+   * journal does not say that the delegate was handed over.
    */
   last(publicKey: PublicKey): SignedHeader | undefined;
   /**
@@ -47,11 +48,13 @@ export interface SigningJournal {
   heldSinceS(publicKey: PublicKey): number | undefined;
   /**
    * Returns true if the delegate's record is incomplete because the record comes from a copy. The record comes from a
-   * copy if the journal was copied or restored, or if an imported record was a copy. If the journal has no header of
-   * the delegate, the watermark counts, too. In this case, the result is true if the watermark is a copy, says that the
-   * delegate was handed over, or is older than a block of another node. If the result is true, it is possible that
-   * another node has the original record, and signs the next header. The result is false if the record is complete. The
-   * result is also false if the record is incomplete for another reason, such as the first start of a delegate.
+   * copy if the journal was copied or restored, or if an imported record was a copy or possibly a copy. If the journal
+   * has no header of the delegate, the watermark counts, too. In this case, the result is true if the watermark is a
+   * copy, says that the delegate was handed over, or is older than a block of another node. The result is also true if,
+   * when the journal was opened, the watermark had a header that another process signed during a wait of the delegate.
+   * If the result is true, it is possible that another node has the original record, and signs the next header. The
+   * result is false if the record is complete. The result is also false if the record is incomplete for another reason,
+   * such as the first start of a delegate.
    */
   isCopyFor(publicKey: PublicKey): boolean;
   /**
@@ -112,8 +115,9 @@ export interface FolderJournal extends SigningJournal {
   readonly isCopied: boolean;
   /**
    * Copies two values from a newer watermark to the journal: the header, and the time of the hand-over (`movedAtS`).
-   * After this call, the methods `last` and `movedAtS` return these values. If the delegate is waiting, the wait does
-   * not end. The entries are on disk when this method returns.
+   * After this call, the methods `last` and `movedAtS` return these values. The call does not change `heldSinceS`. If
+   * the delegate is waiting, the wait therefore ends only if the timestamp of the copied header is at or after
+   * `heldSinceS`. The entries are on disk when this method returns.
    */
   copyFrom(publicKey: PublicKey, watermark: Pick<Watermark, 'last' | 'movedAtS'>): void;
   /**

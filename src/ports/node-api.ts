@@ -54,12 +54,16 @@ export interface NodeStatus {
   readonly broadhash: string;
   /**
    * Percentage of the connected peers that have the tip of this node, from 0 to 100, with two significant digits. The
-   * node counts at most a hundred peers. In generation 2, the node does not count a peer that announces the genesis
-   * block as its tip, unless the genesis block is this node's only block. The percentage is 0 if the node counts no
-   * peer.
+   * node counts at most a hundred peers. In generation 2 (the protocol of lisk-sdk 2.3), the node does not count a peer
+   * that announces the genesis block as its tip, unless the genesis block is this node's only block. The percentage is
+   * 0 if the node counts no peer.
    */
   readonly consensusPercent: number;
-  /** The height that the largest number of connected peers announce; 0 if no connected peer announces a height. */
+  /**
+   * The height that the largest number of connected peers announce; 0 if no connected peer announces a height. If this
+   * node dialled any of the peers that announce a height, or if the operator named any of them, only the dialled and
+   * the named peers count. If several heights are equally frequent, the value is the lowest of these heights.
+   */
   readonly networkHeight: number;
   readonly pool: Readonly<Record<PoolState, number>>;
   /**
@@ -305,9 +309,11 @@ export interface NodeListener {
 /**
  * The result of a method that returns its value synchronously in the node's own process. In a reading process, the
  * method must ask the node's own process for the value, and therefore returns a promise. If the method fails in the
- * node's own process, the promise rejects with the same error. The promise also rejects with a ProtocolError in two
- * cases. The error is `NODE_BUSY` if too many calls of the reading process already wait for the node's own process. The
- * error is `NODE_SILENT` if the node's own process does not answer within 10 s.
+ * node's own process, the promise rejects with the same error. The promise can also reject with one of two other
+ * ProtocolErrors. The error is `NODE_BUSY` if too many calls of the reading process already wait for the node's own
+ * process. The error is `NODE_SILENT` if the node's own process does not answer within 10 s. If the reading process had
+ * already sent the call that failed with `NODE_SILENT`, each later call fails with `NODE_SILENT` immediately, until the
+ * node's own process answers again.
  */
 export type Live<T> = T | Promise<T>;
 
@@ -330,7 +336,9 @@ export interface NodeApi {
    */
   refresh?(): void;
   status(): Live<NodeStatus>;
-  /** Converts a transaction to JSON, in the form that the generation of the network uses. */
+  /**
+   * Converts a transaction to JSON. The form of the JSON depends on the network's generation (version of the protocol).
+   */
   transactionJson(transaction: Transaction): JsonObject;
   /**
    * Returns all transactions of a queue of the pool, in the order in which they entered the queue. In the view of a

@@ -55,8 +55,8 @@ export interface DelegateEntry {
   readonly delegate: Delegate;
   readonly account: Account;
   /**
-   * Rank of the delegate; 1 is the best. Null for a delegate of generation 2 that registered after the end of the
-   * latest complete round.
+   * Rank of the delegate; 1 is the best. In generation 2 (the protocol of lisk-sdk 2.3), the rank is null for a
+   * delegate that registered after the end of the latest complete round.
    */
   readonly rank: number | null;
   /**
@@ -107,8 +107,8 @@ export interface BlockQuery extends PageRequest {
 }
 
 /**
- * Sort fields of transactions. Each sort field has a row in `TRANSACTION_ORDERS` of the store
- * (`store/tables/layout.ts`).
+ * Sort fields of transactions. The constant `TRANSACTION_ORDERS` in `store/tables/layout.ts` has an entry for each sort
+ * field.
  */
 export const TRANSACTION_SORTS = ['amount', 'fee', 'type', 'timestamp'] as const;
 export type TransactionSort = (typeof TRANSACTION_SORTS)[number];
@@ -255,8 +255,8 @@ export interface ChainQueries {
   /**
    * Returns the earnings of a delegate from the rounds whose last block is in the period. The period includes both
    * timestamps. The member `blocks` of the result counts the blocks that the delegate forged in these rounds. The query
-   * must compute the payments of each round. The query therefore runs in chunks, and can fail with `QUERIES_BUSY` (see
-   * `transactions`).
+   * must compute the payments of each of these rounds in which the delegate forged. The query therefore runs in chunks,
+   * and can fail with `QUERIES_BUSY` (see `transactions`).
    */
   roundForgingStatistics(
     publicKey: PublicKey,
