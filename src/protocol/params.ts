@@ -77,7 +77,8 @@ export interface Exceptions {
   readonly blockVersions: ReadonlyMap<number, HeightRange>;
   /**
    * Changes of the rewards and fees of single rounds. For each listed round, the value contains two factors, one for
-   * the rewards and one for the total fee of the round. The value also contains a bonus (in beddows) for the total fee.
+   * the rewards and one for the total fee of the round. The value also contains a bonus in beddows. The node first
+   * multiplies the total fee by its factor, and then adds the bonus to the product.
    */
   readonly rounds: ReadonlyMap<
     number,

@@ -65,8 +65,8 @@ export interface Rules {
    * (a group), the search takes the members' keys from the transaction. The search yields signature checks in several
    * steps, so that other threads can make the checks before the transaction is verified. The search returns no value.
    * The search only makes the later verification faster: after the search, the signature cache has the results of the
-   * checks, and the verification tries the right member's key first. No verdict on the transaction depends on the
-   * search.
+   * checks. If the search found a member for each signature of a member, the verification also tries the right
+   * member's key first. No verdict on the transaction depends on the search.
    *
    * @param state the state from which the search takes the keys, usually the state at the tip. The state need not be
    *   the state directly before the block that will contain the transaction
@@ -127,7 +127,8 @@ export interface Rules {
    * - `none`: The transaction needs no member's signature, and has none.
    * - `ready`: The transaction has enough members' signatures, and all of them are valid.
    * - `pending`: The transaction has too few members' signatures, or its list `signatures` has a faulty entry. An entry
-   *   is faulty if the signature belongs to no member, or if the signature occurs twice in the list.
+   *   is faulty if the signature belongs to no member, if the signature occurs twice in the list, or if an earlier
+   *   entry is another signature of the same member.
    */
   multisignatureStatus(
     state: StateReader,
@@ -263,10 +264,10 @@ export interface Rules {
    * Builds and signs the next block.
    *
    * @param request.previouslyForged the delegate's last header in the signing journal (`request.keyPair` is the key
-   *   pair of the delegate). If the engine called `handOver`, the value is the header that `handOver` returned.
-   *   Undefined if there is no header
-   * @throws ProtocolError `FORGING_CONTRADICTS` if the new header would contradict `previouslyForged`. The function
-   *   throws this error before it signs anything
+   *   pair of the delegate). If the engine called `handOver`, the value is the header that `handOver` returned. With
+   *   the option `riskDoubleForging`, the value can be another header (see `handOver`). Undefined if there is no header
+   * @throws ProtocolError `FORGING_CONTRADICTS` if the new header would contradict `previouslyForged`, or if the two
+   *   headers have the same slot. The function throws this error before it signs anything
    * @throws ProtocolError `FORGER_LEAVES`, `FORGER_NOT_IN_TURN`, `FORGER_SLOT_TAKEN`, `FORGING_CONTRADICTS` or
    *   `FORGE_REFUSED` if `applyBlock` would refuse the block. The function throws this error before it signs anything
    */
@@ -281,8 +282,11 @@ export interface Rules {
 
   /**
    * The engine calls this function if it is possible that the delegate has signed headers that are not in the signing
-   * journal. The function finds the header that the engine then passes to `forge` as `previouslyForged`. In all other
-   * cases, `previouslyForged` is the delegate's last header in the journal.
+   * journal. The function finds the header that the engine then passes to `forge` as `previouslyForged`. If the engine
+   * does not call this function, `previouslyForged` is the delegate's last header in the journal, with one exception.
+   * With the option `riskDoubleForging`, the engine never calls this function. If another node signed the delegate's
+   * newest block on the chain, `previouslyForged` then combines the header of this block with the last header in the
+   * journal.
    */
   handOver(state: StateReader, tip: BlockHeader, request: HandOverRequest): HandOver;
 }
@@ -294,12 +298,17 @@ export interface HandOverRequest {
    * older than this time.
    */
   readonly sinceS: number;
-  /** The delegate's last header in the signing journal. */
+  /**
+   * The delegate's last header in the signing journal. If the journal has no header of the delegate, the value is the
+   * header in the delegate's watermark, but only if this header belongs to the chain of this node. Undefined if there
+   * is no such header.
+   */
   readonly last: SignedHeader | undefined;
   /**
-   * True if the delegate need not wait for a newer final block. The value is true for one of two reasons. First, no
-   * header outside of the signing journal can be on a branch above the final block. Second, this node made all blocks
-   * of a young chain (a chain on which only the genesis block is final).
+   * True if the delegate need not wait for a newer final block. The value is true for one of two reasons. First, if the
+   * signing journal lacks a header of the delegate, this header is on a branch that left the chain of this node below
+   * the final block. Second, this node made all blocks of a young chain (a chain on which only the genesis block is
+   * final).
    */
   readonly isWaitNeedless: boolean;
   /**
@@ -308,9 +317,10 @@ export interface HandOverRequest {
    */
   readonly hasMadeAllBlocks: boolean;
   /**
-   * Chain time in whole seconds. Even when the wait of the delegate ends, perhaps another node has signed a block for
-   * the delegate that the chain of this node does not contain. Every such block is older than this time. The value is 0
-   * if there can be no such block.
+   * Chain time in whole seconds: the end of the delegate's last unused slot that counts (`WatchedSlots` of the engine).
+   * In an unused slot, this node did not sign for the delegate, because perhaps another node signs for the delegate.
+   * Perhaps another node has signed a header in the last unused slot, on a branch that the network has abandoned. The
+   * new header must not contradict this header. The value is 0 if the delegate has no unused slot that counts.
    */
   readonly coveredUntilS: number;
   /** Current chain time in whole seconds. */

@@ -84,7 +84,7 @@ export interface TransactionSigner {
    * Returns the transactions for which `toBytes` returns the given bytes. The returned transactions have no members'
    * signatures. The list is empty if the function cannot read a transaction from the bytes. For example, the function
    * cannot read transactions of types 5 and 7. The list has two transactions if the last 128 bytes have two possible
-   * meanings: 64 bytes of transfer data and one signature, or two signatures.
+   * meanings: 64 bytes of the payload (for example, transfer data) and one signature, or two signatures.
    */
   fromBytes(bytes: Uint8Array): readonly Transaction[];
 }

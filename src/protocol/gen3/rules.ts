@@ -1,6 +1,7 @@
 /**
- * Creates the rules of generation 3: block version 2, transaction types 8 to 12, network identifier and finality. The
- * old blocks of live networks have older block versions, and contain transactions of types 0 to 7.
+ * Creates the rules of generation 3: block version 2, transaction types 8 to 12, network identifier and finality. With
+ * the exceptions of a live network, these rules also accept the old blocks of this network. The old blocks have older
+ * block versions, and contain transactions of types 0 to 7.
  */
 
 import { defaultEd25519, type Ed25519 } from '../../crypto/ed25519.ts';

@@ -41,7 +41,7 @@ export function boundedList(value: unknown): unknown {
 /**
  * Removes the leading zeros of a string that consists of decimal digits. Returns undefined for any other value. If more
  * than 100 digits remain, the function returns only the first 100. An amount or an id has at most 20 digits, so the
- * checks still refuse a number of 100 digits.
+ * checks give the same result for the first 100 digits as for all digits.
  */
 export function canonicalDigits(value: unknown): string | undefined {
   if (typeof value !== 'string' || !/^[0-9]+$/.test(value)) return undefined;
