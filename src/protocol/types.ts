@@ -47,8 +47,10 @@ export type Payload =
        */
       readonly votes: readonly string[];
       /**
-       * The amount, in beddows. The amount is 0, except in old transactions that are listed in the exceptions of the
-       * network (`Exceptions` in `params.ts`).
+       * The amount, in beddows. The amount of a vote transaction of type 11 is always 0. The rules of generation 2
+       * refuse a vote transaction of type 3 whose amount is not 0. These rules accept such a transaction only in the
+       * genesis block, or if the exceptions of the network list the transaction (`Exceptions` in `params.ts`). The
+       * rules of generation 3 do not require the amount 0 in type 3.
        */
       readonly amount: bigint;
       /**
@@ -122,8 +124,8 @@ export interface Transaction {
    */
   readonly signatures: readonly Signature[];
   /**
-   * A transaction of generation 2 can state the public key of its recipient here. The recipient must be the address of
-   * this key. The key has no other effect, and no signature covers the key.
+   * A transaction of generation 2 can state the public key of its recipient here. In a transfer or a vote, the
+   * recipient must be the address of this key. The key has no other effect, and no signature covers the key.
    */
   readonly recipientPublicKey?: PublicKey;
   /**

@@ -95,11 +95,11 @@ export type TransactionRejectionCode =
   | 'TRANSACTION_TYPE_NOT_ALLOWED'
   /**
    * The transaction fails a check that needs no state, such as a check of its format or signature. A peer that sends an
-   * invalid transaction loses its whole reputation, unless the operator has named this peer. The code also applies to a
-   * member's signature that the pool refuses without verifying it. The pool refuses a signature in this way in three
-   * cases: no pending transaction has the `transactionId` of the signature, the key of the signature belongs to no
-   * member, or this member has already signed the transaction. In these cases, the peer that sent the signature loses
-   * no reputation.
+   * invalid transaction loses its whole reputation. Only a named peer (a fixed, seed or whitelisted peer of the
+   * configuration) loses no reputation. The code also applies to a member's signature that the pool refuses without
+   * verifying it. The pool refuses a signature in this way in three cases: no pending transaction has the
+   * `transactionId` of the signature, the key of the signature belongs to no member, or this member has already signed
+   * the transaction. In these cases, the peer that sent the signature loses no reputation.
    */
   | 'TRANSACTION_INVALID'
   /** The transaction is already in a queue of the pool or in the chain. */
@@ -129,8 +129,9 @@ export type BlockRejectionCode =
   | 'BLOCK_VERSION_INVALID'
   | 'BLOCK_SIGNATURE_INVALID'
   /**
-   * The block does not follow the tip. Block 1 must name no previous block, and each other block must name one. In
-   * generation 3, this error code also applies to a block above height 1 that has the id of the genesis block.
+   * The block does not follow the tip, or the block is above height 1 and names no previous block. In generation 3,
+   * this error code has two more causes: a block at height 1 names a previous block, or a block above height 1 has the
+   * id of the genesis block.
    */
   | 'BLOCK_PREVIOUS_INVALID'
   /** The block's slot is in the future, or is not after the slot of the block's parent. */
@@ -211,8 +212,9 @@ export type ForkStatus =
    */
   | 'tieBreak'
   /**
-   * The block is the tip of a better chain. The node screens the block, and then synchronises. The node ignores the
-   * block if its generator is not a registered delegate.
+   * The block is the tip of a better chain. If the generator of the block is not a registered delegate, the node
+   * ignores the block. Otherwise, the node screens the block (`Rules.screenBlock`). If the block passes, and if its
+   * slot has begun, the node synchronises.
    */
   | 'betterChain'
   /** The block has any other relation to the tip. The node ignores the block. */

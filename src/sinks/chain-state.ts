@@ -1,6 +1,8 @@
 /**
  * Holds the consensus state of a chain in memory, with undo records of the newest blocks. `RowMaker` applies blocks to
- * this state. A node has already verified these blocks. The state takes about 0.5 KB of memory for each account.
+ * this state. The blocks come from a node that has already verified them. `RowMaker` nevertheless
+ * applies each block with the rules of the network (`Rules.applyBlock`), but without checking signatures, and without
+ * looking for repeated transactions (`hasTransaction`). The state takes about 0.5 KB of memory for each account.
  */
 
 import { assert } from '../primitives/errors.ts';

@@ -70,8 +70,9 @@ export interface TransactionRules extends Pick<
   | 'selectTransactions'
 > {
   /**
-   * Verifies a transaction like `verifyTransaction`. The caller must not pass an inert transaction, or a transaction
-   * that is already in the chain.
+   * Verifies a transaction like `verifyTransaction`. The caller must not pass a transaction that is already in the
+   * chain. The caller must not pass an inert transaction either. (An inert transaction is a transaction without effect
+   * that the exceptions of the network list in `inertTransactions`.)
    *
    * @param scratch overlay over the state; if the verdict is `ok`, the caller can pass this overlay to
    *   `applyInSequence`

@@ -36,8 +36,9 @@ export interface BasicFields {
 export const SENDER_AT = 5;
 
 /**
- * Defines the bytes and the fee of one transaction type. If both generations have a type with the same number, this
- * type has the same layout in both.
+ * Defines the bytes and the fee of one transaction type. A generation is a version of the protocol. On some networks of
+ * generation 3, old blocks contain transactions of types 0 to 7, the types of generation 2. These types have the same
+ * layout in both generations.
  */
 export interface TransactionLayout {
   readonly type: number;
