@@ -99,7 +99,7 @@ export class Engine {
     this.chain = new Chain({ store, rules, verifier, clock: chainClock, diskClock, observer, deferral, onProgress });
     const unapplied = new UnappliedBlocks({
       chain: this.chain,
-      isEnabled: (publicKey) => this.forging.isEnabled(publicKey),
+      isOwn: (publicKey) => this.forging.isOwn(publicKey),
       onFound: (block) => this.forging.noteUnapplied(block),
     });
     this.importer = new BlockImporter({ chain: this.chain, clock: chainClock, observer, unapplied });

@@ -161,12 +161,25 @@ export class ForgingScheduler {
     return this.#stopped ? undefined : this.#pause.now();
   }
 
+  /** Whether the delegate is enabled, or has a record in the signing journal. */
+  isOwn(publicKey: PublicKey): boolean {
+    const { journal } = this.#dependencies;
+    const isInJournal = journal.last(publicKey) !== undefined || journal.heldSinceS(publicKey) !== undefined;
+    return this.#keys.has(publicKey) || isInJournal;
+  }
+
   /**
-   * Call with a received block that the chain does not get (`UnappliedBlocks`). If another node signed the block for an
-   * enabled delegate, the delegate waits as after a block on the chain.
+   * Call with a received block that the chain does not get (`UnappliedBlocks`). If another node signed the block for a
+   * delegate of this node, the delegate waits as after a block on the chain.
+   *
+   * There is one exception: the block is a rival of the last block that this node signed for the delegate, in the same
+   * slot. Each of the two nodes gets the block of the other one. If both nodes waited, and they had a third of all
+   * delegates, no block would become final, and the waits would never end. The network chooses one of the two blocks,
+   * and the node whose block is reverted waits.
    */
   noteUnapplied(block: ForeignBlock): void {
-    this.#waitUpdates.noteUnapplied(block);
+    const last = this.#dependencies.journal.last(block.generatorPublicKey);
+    if (last?.timestamp !== block.timestamp) this.#waitUpdates.noteUnapplied(block);
   }
 
   disable(publicKey: PublicKey): void {

@@ -1,8 +1,8 @@
 /**
  * Finds signatures of other nodes in blocks that this node receives but does not apply, because fork choice prefers the
  * tip, or because the node must first download the branch of the block. If the generator of such a block is a delegate
- * that is enabled on this node, the block can show that another node also signs for the delegate. For example, the
- * blocks of that node always arrive late, so that none of them reaches the chain of this node.
+ * of this node, the block can show that another node also signs for the delegate. For example, the blocks of that node
+ * always arrive late, so that none of them reaches the chain of this node.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -15,35 +15,48 @@ import type { Chain } from '../chain.ts';
 const LINKED_MAX = 1000;
 
 export interface UnappliedBlocksDependencies {
-  readonly chain: Pick<Chain, 'rules' | 'verify' | 'currentSlot'> & { readonly state: Pick<StateReader, 'header'> };
-  /** Whether the delegate is enabled on this node. */
-  readonly isEnabled: (publicKey: PublicKey) => boolean;
-  /** Called with each block that an enabled delegate signed, also if this node signed the block. */
+  readonly chain: Pick<Chain, 'rules' | 'verify' | 'tip' | 'currentSlot'> & {
+    readonly state: Pick<StateReader, 'header' | 'delegate'>;
+  };
+  /** Whether the delegate is enabled on this node, or has a record in the signing journal of this node. */
+  readonly isOwn: (publicKey: PublicKey) => boolean;
+  /** Called with each block that a delegate of this node signed, also if this node signed the block. */
   readonly onFound: (block: Block) => void;
 }
 
 export class UnappliedBlocks {
   readonly #dependencies: UnappliedBlocksDependencies;
-  /** Ids of blocks of this network (`#isOfThisNetwork`) that the node did not apply. */
-  readonly #linked = new LruMap<BlockId, true>(LINKED_MAX);
+  /**
+   * In generation 2, the heights of the blocks of this network (`#isLinked`) that the node did not apply, by block id.
+   */
+  readonly #linked = new LruMap<BlockId, number>(LINKED_MAX);
 
   constructor(dependencies: UnappliedBlocksDependencies) {
     this.#dependencies = dependencies;
   }
 
   /**
-   * Call with each received block that the node does not apply. The method checks the signature of the block only if
-   * the generator is enabled on this node, the block is at most a round old, and the chain does not have the block.
+   * Call with each received block that the node does not apply. The method checks the signature of the block only in
+   * two cases: the generator is a delegate of this node, or in generation 2, the block can be an ancestor of a block of
+   * such a delegate.
    *
    * @throws BlockRejected if the header, the signature or the payload hash of the block is invalid
    */
   note(block: Block): void {
-    const { chain, isEnabled, onFound } = this.#dependencies;
-    const isOnChain = chain.state.header(block.height)?.id === block.id;
-    if (isOnChain || !this.#isRecent(block) || !this.#isOfThisNetwork(block)) return;
-    if (!isEnabled(block.generatorPublicKey)) return;
-    chain.rules.screenBlock(block, chain.verify);
-    onFound(block);
+    const { chain, isOwn, onFound } = this.#dependencies;
+    const { rules, state, verify } = chain;
+    const isOnChain = state.header(block.height)?.id === block.id;
+    if (isOnChain || !this.#isRecent(block)) return;
+    const isOfOwn = isOwn(block.generatorPublicKey);
+    if (rules.hasFinality) {
+      if (!isOfOwn || !this.#isNearTip(block)) return;
+      rules.screenBlock(block, verify);
+    } else {
+      if (!this.#isLinked(block) || state.delegate(block.generatorPublicKey) === undefined) return;
+      rules.screenBlock(block, verify);
+      this.#linked.set(block.id, block.height);
+    }
+    if (isOfOwn) onFound(block);
   }
 
   /** An old block does not show that the other node still signs. A block of the future comes from a wrong clock. */
@@ -56,15 +69,23 @@ export class UnappliedBlocks {
 
   /**
    * The signature of a block does not cover the identifier of the network, so a peer could send a block that the
-   * delegate signed in another network. The id of a block covers the id of its parent. The block therefore belongs to
-   * this network if one of its ancestors is on the chain of this node, and `note` was called with all ancestors between
-   * them.
+   * delegate signed in another network. In generation 3, the signature covers the height. A recent block of this network
+   * has nearly the height of the tip, and a recent block of another network almost never has.
    */
-  #isOfThisNetwork({ id, height, previousBlockId }: Block): boolean {
-    const { state } = this.#dependencies.chain;
-    const isParentOnChain = state.header(height - 1)?.id === previousBlockId;
-    if (!isParentOnChain && !this.#linked.has(previousBlockId ?? '')) return false;
-    this.#linked.set(id, true);
-    return true;
+  #isNearTip({ height }: Block): boolean {
+    const { rules, tip } = this.#dependencies.chain;
+    return Math.abs(height - tip.header.height) <= rules.params.activeDelegates;
+  }
+
+  /**
+   * In generation 2, the signature does not cover the height, but it covers the id of the parent. A block belongs to
+   * this network if one of its ancestors is on the chain of this node, and `note` was called with all ancestors between
+   * them. In this case, the height of the block is right, too.
+   */
+  #isLinked({ height, previousBlockId }: Block): boolean {
+    if (previousBlockId === undefined) return false;
+    const parentHeight = height - 1;
+    const onChain = this.#dependencies.chain.state.header(parentHeight)?.id;
+    return onChain === previousBlockId || this.#linked.get(previousBlockId) === parentHeight;
   }
 }

@@ -1,11 +1,11 @@
-/** Tests which of the blocks that a node does not apply show a signature of an enabled delegate. */
+/** Tests which of the blocks that a node does not apply show a signature of a delegate of this node. */
 
 import test from 'ava';
 import { UnappliedBlocks } from '../../../src/engine/forge/unapplied-blocks.ts';
 import { BlockRejected } from '../../../src/protocol/verdict.ts';
 import { slotAt } from '../../../src/protocol/slots.ts';
 import type { Block, KeyPair } from '../../../src/protocol/types.ts';
-import { ChainMaker, makeNetwork, publicKeyOf, signBlock, verify } from '../../support/chain-maker.ts';
+import { ChainMaker, keyPairOf, makeNetwork, publicKeyOf, signBlock, verify } from '../../support/chain-maker.ts';
 import { forkOf, grown } from '../chain/lone-chain.ts';
 
 /** A chain of five blocks, and a rival of its fourth block. */
@@ -19,10 +19,10 @@ function setUp(generation: 2 | 3) {
   const slotOf = ({ timestamp }: Block): number => slotAt(timestamp, network.params);
   const found: Block[] = [];
   const now = { slot: slotOf(late) };
-  const enabled = new Set([first!, late].map(({ generatorPublicKey }) => generatorPublicKey));
+  const own = new Set([first!, late].map(({ generatorPublicKey }) => generatorPublicKey));
   const blocks = new UnappliedBlocks({
-    chain: { rules, state, verify, currentSlot: () => now.slot },
-    isEnabled: (publicKey) => enabled.has(publicKey),
+    chain: { rules, state, tip: { header: maker.tip }, verify, currentSlot: () => now.slot },
+    isOwn: (publicKey) => own.has(publicKey),
     onFound: (block) => void found.push(block),
   });
   const noted = (...given: readonly Block[]): readonly Block[] => {
@@ -32,16 +32,16 @@ function setUp(generation: 2 | 3) {
   };
   const keyOf = ({ generatorPublicKey }: Block): KeyPair =>
     network.delegates.find((each) => publicKeyOf(each) === generatorPublicKey)!;
-  return { maker, fork, first: first!, late, now, slotOf, enabled, noted, keyOf };
+  return { maker, fork, first: first!, late, now, slotOf, own, noted, keyOf };
 }
 
 for (const generation of [2, 3] as const) {
   const name = `generation ${generation}: `;
 
-  test(`${name}a rival that an enabled delegate signed counts, a block of the chain does not`, (t) => {
-    const { first, late, noted, enabled } = setUp(generation);
+  test(`${name}a rival that a delegate of this node signed counts, a block of the chain does not`, (t) => {
+    const { first, late, noted, own } = setUp(generation);
     t.deepEqual(noted(first, late), [late]);
-    enabled.delete(late.generatorPublicKey);
+    own.delete(late.generatorPublicKey);
     t.deepEqual(noted(late), []);
   });
 
@@ -65,15 +65,41 @@ for (const generation of [2, 3] as const) {
     const error = t.throws(() => noted(forged), { instanceOf: BlockRejected });
     t.is(error?.code, 'BLOCK_SIGNATURE_INVALID');
   });
-
-  test(`${name}a block whose ancestors are unknown does not count, because it can belong to another network`, (t) => {
-    const { fork, late, noted, enabled, now, slotOf } = setUp(generation);
-    const [second, third] = grown(fork, 2);
-    for (const { generatorPublicKey } of [second!, third!]) enabled.add(generatorPublicKey);
-    now.slot = slotOf(third!);
-    t.deepEqual(noted(second!, third!), []);
-    // The parent of the rival is on the chain. The rival itself need not be a block of an enabled delegate.
-    enabled.delete(late.generatorPublicKey);
-    t.deepEqual(noted(late, second!, third!), [second, third]);
-  });
 }
+
+test('generation 2: a block whose ancestors are unknown does not count, because it can belong to another network', (t) => {
+  const { fork, late, noted, own, now, slotOf, keyOf } = setUp(2);
+  const [second, third] = grown(fork, 2) as [Block, Block];
+  for (const { generatorPublicKey } of [second, third]) own.add(generatorPublicKey);
+  now.slot = slotOf(third);
+  t.deepEqual(noted(second, third), []);
+  // The parent of the rival is on the chain. The rival itself need not be a block of a delegate of this node.
+  own.delete(late.generatorPublicKey);
+  t.deepEqual(noted(late, second, third), [second, third]);
+  // The signature does not cover the height, so a peer could send a copy with another height.
+  t.deepEqual(noted({ ...third, height: third.height + 1 }, { ...third, height: third.height - 1 }), []);
+  const strange = signBlock(second, { previousBlockId: late.id }, keyOf(late));
+  t.throws(() => noted({ ...strange, blockSignature: second.blockSignature }), { instanceOf: BlockRejected });
+});
+
+test('generation 2: only blocks of registered delegates link a block with the chain', (t) => {
+  const { late, noted, own, now, slotOf, keyOf } = setUp(2);
+  own.add(late.generatorPublicKey);
+  const linkedBy = (parent: Block): Block =>
+    signBlock(late, { height: parent.height + 1, previousBlockId: parent.id }, keyOf(late));
+  now.slot = slotOf(late);
+  const stranger = signBlock(late, {}, keyPairOf('stranger'));
+  t.deepEqual(noted(stranger, linkedBy(stranger)), []);
+  t.deepEqual(noted(late, linkedBy(late)), [late, linkedBy(late)]);
+});
+
+test('generation 3: a block near the tip counts although its ancestors are unknown, and no other block does', (t) => {
+  const { fork, noted, own, now, slotOf, keyOf, maker } = setUp(3);
+  const [second] = grown(fork, 1) as [Block];
+  own.add(second.generatorPublicKey);
+  now.slot = slotOf(second);
+  const { activeDelegates } = maker.network.params;
+  const at = (height: number): Block => signBlock(second, { height, previousBlockId: '1' }, keyOf(second));
+  const [near, far] = [at(maker.tip.height + activeDelegates), at(maker.tip.height + activeDelegates + 1)];
+  t.deepEqual(noted(second, near, far), [second, near]);
+});

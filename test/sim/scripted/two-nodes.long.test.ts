@@ -110,6 +110,57 @@ for (const generation of [2, 3] as const)
   });
 
 for (const generation of [2, 3] as const)
+  test(`generation ${generation}: late blocks of a delegate that is disabled count after it is enabled again`, async (t) => {
+    const [delegates, shared] = [21, 6];
+    const world = worldOf(generation, {
+      nodes: 4,
+      network: { ...networkOf(generation), delegates, activeDelegates: delegates },
+      forgersOf: (node, all) => (node === 3 ? [] : node === 1 ? all.slice(shared) : all.slice(0, shared)),
+    });
+    const [former, present] = [world.node(2), world.node(0)];
+    for (const node of [1, 3, 2]) await world.node(node).start();
+    await slots(world, 6 * delegates);
+    for (const keyPair of former.keys) former.engine.forging.disable(publicKeyOf(keyPair));
+    await slots(world, 2);
+    present.restore({ journal: former.copyFolder().journal }, false);
+    world.wire.messageDelaysMs.set(present.peerId, 2.5 * BLOCK_TIME_S * 1000);
+    await present.start();
+    await slots(world, 2 * delegates);
+    const before = former.journal.signed.length;
+    for (const keyPair of former.keys) former.engine.forging.enable(keyPair);
+    await slots(world, delegates);
+    t.true(present.journal.signed.length > shared);
+    // In generation 2, `present` pauses in some slots, because few of its peers have its tip.
+    t.true(former.journal.signed.length <= before + (generation === 2 ? shared / 2 : 0));
+    t.deepEqual(contradictions(world), []);
+    await world.close();
+  });
+
+test('generation 3: of two nodes with the same complete records and a third of the delegates, one continues', async (t) => {
+  const [delegates, shared] = [7, 4];
+  const world = worldOf(3, {
+    seed: 1,
+    nodes: 4,
+    network: { ...networkOf(3), delegates, activeDelegates: delegates },
+    forgersOf: (node, all) => (node === 3 ? [] : node === 1 ? all.slice(shared) : all.slice(0, shared)),
+  });
+  for (const node of [1, 3, 0]) await world.node(node).start();
+  await slots(world, 6 * delegates);
+  world.node(2).restore({ journal: world.node(0).copyFolder().journal }, false);
+  await world.node(2).start();
+  await slots(world, delegates);
+  // Both nodes have signed in the same slots. The nodes must not wait for each other.
+  t.true(contradictions(world).length > 0);
+  world.node(2).crash();
+  const before = world.node(0).journal.signed.length;
+  const finalized = world.node(1).engine.chain.finalizedHeight;
+  await slots(world, 30 * delegates);
+  t.true(world.node(0).journal.signed.length > before + 20 * shared);
+  t.true(world.node(1).engine.chain.finalizedHeight > finalized + 15 * delegates);
+  await world.close();
+});
+
+for (const generation of [2, 3] as const)
   for (const hasRecord of [true, false])
     test(`generation ${generation}: a delegate that returns to the active ones ${hasRecord ? 'with' : 'without'} a record`, async (t) => {
       const active = 21;
