@@ -14,7 +14,7 @@ export const LEASE_S = 30;
 /** Milliseconds between two renewals of a lease: a third of `LEASE_S`. */
 export const RENEW_MS = 10_000;
 
-/** The process that holds a lease. */
+/** A process that holds a lease or tries to take a lease. */
 export interface LeaseHolder {
   /** Name of the process in messages, for example `process 17 on host-a`. */
   readonly owner: string;

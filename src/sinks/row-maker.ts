@@ -132,7 +132,7 @@ export class RowMaker {
   }
 }
 
-/** Payment to an account at the end of a round, in beddows. */
+/** Payment to an account at the end of a round, in beddows (1 LSK is 100,000,000 beddows). */
 interface Payout {
   readonly address: Address;
   readonly fees: bigint;

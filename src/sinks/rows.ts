@@ -9,8 +9,9 @@ import type { Address, Block, Payload, PublicKey, Transaction } from '../protoco
 import type { Row } from './tables.ts';
 
 /**
- * The columns that all tables other than `blocks` have. These columns are the height of the block, the position of the
- * row (counted from 0 for each block and table), and the Unix time of the block in seconds.
+ * The three columns that all tables except `blocks` have in common: the height of the block, the position of the row
+ * (counted from 0 for each block and table), and the Unix time of the block in seconds. The table `blocks` has the
+ * height and the time, too, but no position.
  */
 export interface RowPlace {
   readonly height: number;

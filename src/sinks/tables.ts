@@ -52,7 +52,9 @@ const SINK_TABLES = {
     timestamp: 'i32',
     sender: 'text',
     sender_key: 'text',
-    /** Recipient of a transfer, or of a transfer out of an application; empty for other transactions. */
+    /**
+     * Recipient of a transfer, or of a transfer out of a registered application (dapp); empty for other transactions.
+     */
     recipient: 'text',
     amount: 'i64',
     fee: 'i64',

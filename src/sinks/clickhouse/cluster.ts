@@ -186,8 +186,8 @@ export async function unmarkedAttempts(
 
 /**
  * Returns the id of an attempt to write a range, or of an attempt to write sums of whole days (`day-sums.ts`). The id
- * is a number of 64 bits in decimal form. Two attempts always have different ids, because they differ in the token or
- * in the number.
+ * is a number of 64 bits in decimal form, taken from a SHA-256 hash of the token and the number. Two attempts differ in
+ * the token or in the number, so it is practically impossible that they have the same id.
  *
  * @param token token of the process that holds the lease
  * @param number number that the caller gives to this attempt; no other attempt of this process has the same number

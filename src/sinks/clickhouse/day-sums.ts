@@ -1,9 +1,9 @@
 /**
  * Stores the sums of the balance changes for each day and address. The server computes the sums of a day when all
- * blocks of the day are in complete ranges. The sink makes an attempt to compute and store these sums, and makes a new
- * attempt after a failure. Each row of the sums contains the id of its attempt. The row becomes visible when the sink
- * inserts the marker of the attempt. The sums of a failed attempt never get a marker, so the sink can remove these sums
- * at any time.
+ * blocks of the day are in complete ranges. The sink makes an attempt to compute and store these sums. If the attempt
+ * fails, the run of the sink ends with an error, and `begin` of the next run makes a new attempt. Each row of the sums
+ * contains the id of its attempt. The row becomes visible when the sink inserts the marker of the attempt. The sums of
+ * a failed attempt never get a marker, so the sink can remove these sums at any time.
  */
 
 import { changesPerDay } from '../question-views.ts';

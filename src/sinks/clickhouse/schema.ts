@@ -183,7 +183,7 @@ function finalTable(place: TablesPlace, table: SinkTable): readonly string[] {
 }
 
 interface SpreadTable {
-  /** Name of the table without its suffix. */
+  /** Name of the table without the suffix `_final` or `_shard`. */
   readonly name: string;
   /** Names of the columns with their types. */
   readonly columns: string;

@@ -45,8 +45,9 @@ interface WriteOptions {
    */
   readonly isWaitingForShards?: true;
   /**
-   * If true, a statement ON CLUSTER ends as soon as it is in the queue of the cluster. By default, the statement ends
-   * when all servers have run the statement. If a server is down, the statement fails after some minutes.
+   * If true, a statement ON CLUSTER ends as soon as it is in the queue of the cluster, even if a server is down. By
+   * default, the statement waits until all servers have run it. If a server is down, a statement that waits in this way
+   * fails after some minutes.
    */
   readonly isQueued?: true;
 }

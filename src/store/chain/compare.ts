@@ -21,8 +21,8 @@ export interface Difference {
   /**
    * `missing`: only the expected store has the key. `surplus`: only the examined store has the key. `wrong`: both
    * stores have the key, with different values. For two tables, the kind is always `wrong`. In the table `meta`, this
-   * kind means that an entry differs, or that one of the stores lacks the entry. In the table `innerBlocks`, this kind
-   * means that a leaf block or an inner block of the examined store is damaged.
+   * kind means that an entry differs, or that at least one of the two stores lacks the entry. In the table
+   * `innerBlocks`, this kind means that a leaf block or an inner block of the examined store is damaged.
    */
   readonly kind: 'missing' | 'surplus' | 'wrong';
 }
@@ -46,8 +46,8 @@ export interface Comparison {
  * older undo records that the expected store has. Missing undo records below the first undo record of the examined
  * store therefore do not count as a difference.
  *
- * @param finalizedHeight returns the finalized height. `compareStores` calls the function only if exactly one of the
- *   stores has an undo record
+ * @param finalizedHeight returns the finalized height. `compareStores` calls the function only if, for some height,
+ *   exactly one of the two stores has an undo record
  */
 export function compareStores(
   examined: KeyValueReader,

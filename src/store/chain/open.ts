@@ -122,8 +122,7 @@ export async function openChainStore({
  * Opens a read-only view of a store. The view shows the store at the moment of this call. A running node is allowed to
  * use the store at the same time.
  *
- * @throws ProtocolError in the same cases as `openChainStore`. However, the code is `STORE_IN_USE_ELSEWHERE` instead of
- *   `STORE_IN_USE`
+ * @throws ProtocolError in the same cases as `openLmdbSnapshot` and `readChainStore`
  */
 export async function openChainSnapshot(
   options: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory' | 'clock'>,
@@ -142,7 +141,9 @@ export async function openChainSnapshot(
  * Creates a chain store that reads its keys from `keyValue`, a read-only view of a database.
  *
  * @param options `directory` is the folder that error messages name
- * @throws ProtocolError in the same cases as `openChainSnapshot`
+ * @throws ProtocolError `STORE_MISSING` if the database is empty; `STORE_UNREADABLE` if the database is not a chain
+ *   store; `STORE_LAYOUT_MISMATCH` if its layout is unknown; `STORE_GENERATION_MISMATCH`, `STORE_NETWORK_MISMATCH` or
+ *   `STORE_PARAMS_MISMATCH` if its generation, network or consensus parameters differ from `options.params`
  */
 export function readChainStore(
   keyValue: KeyValue,

@@ -34,8 +34,9 @@ export class ChainReader {
   #current: HeldSnapshot;
 
   /**
-   * @throws ProtocolError in the same cases as `openChainSnapshot`. In addition, the constructor throws `STORE_BEHIND`
-   *   if the indexes of the store lag behind the chain, because the results of queries would be incomplete
+   * @throws ProtocolError in the same cases as `openLmdbReader` and `readChainStore`. In addition, the constructor
+   *   throws `STORE_BEHIND` if the indexes of the store lag behind the chain, because the results of queries would be
+   *   incomplete
    */
   constructor(options: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory'>, clock: Clock) {
     this.#options = options;

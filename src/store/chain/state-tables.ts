@@ -160,7 +160,7 @@ export class StateTables implements StateReader {
 
   /**
    * Writes the changes that wait in memory, and updates the index entries of the changed accounts. The store calls this
-   * method at the end of a database transaction, and before a block is reverted.
+   * method at the end of a database transaction. When the store reverts a block, `restore` calls this method first.
    */
   write(keys: StateKeys): void {
     let newAccounts = 0;

@@ -69,9 +69,9 @@ export function storedLayout(keyValue: KeyValueReader): string {
 export type OnUpgradeStep = (step: string, fraction: number) => void;
 
 /**
- * Upgrades a store to the current layout. The upgrade took 3 s for four million transactions (300,000 leaf blocks), and
- * 40 s for 1,500,000 leaf blocks on a busy machine. The stored layout number can be damaged, and lower than the real
- * layout. In this case, the steps of the upgrade find nothing to change.
+ * Upgrades a store to the current layout. The upgrade took 3 s for four million transactions (300,000 leaf blocks). In
+ * another measurement, on a busy machine, the upgrade took 40 s for 1,500,000 leaf blocks. The stored layout number can
+ * be damaged, and lower than the real layout. In this case, the steps of the upgrade find nothing to change.
  *
  * @param keyValue a store for which the function `isOlder` returns true
  */

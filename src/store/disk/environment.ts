@@ -55,17 +55,17 @@ const MAP_BYTES = 64 * 2 ** 30;
 const FREE_LIST_LIMITS = { maxFreeSpaceToLoad: 4000, maxFreeSpaceToRetain: 6000 };
 /**
  * Before the environment is opened for writing, two checks run (`refuseDamagedPages`). The first check reads all pages
- * of the state. The second check reads the tree of free pages, and then at most this number of other pages, beginning
- * at the first key of the store. The second check therefore covers a small store completely. The second check takes
- * about 15 ms if the operating system has the file in memory. In one measurement, in which the pages came from a disk,
- * a maximum of 50,000 instead of 5,000 made the start 12 s longer. The remaining pages are checked later by the page
- * scrubber of the running node.
+ * of the state. The second check reads the tree of free pages, and then up to this number of other pages, beginning at
+ * the first key of the store (the check can exceed this number by a few pages, see `pagesMax` in `page-check.ts`). The
+ * second check therefore covers a small store completely. The second check takes about 15 ms if the operating system
+ * has the file in memory. In one measurement, in which the pages came from a disk, a maximum of 50,000 instead of 5,000
+ * made the start 12 s longer. The remaining pages are checked later by the page scrubber of the running node.
  */
 const PAGES_CHECKED_BEFORE_WRITING = 5_000;
 /**
- * If a process opens the environment for reading, the second check (see `PAGES_CHECKED_BEFORE_WRITING`) reads at most
- * this number of other pages. Four million pages take 16 GB in the file. If the operating system has the file in
- * memory, checking these pages takes about 20 s. Reading the pages from a disk takes much longer.
+ * If a process opens the environment for reading, the second check (see `PAGES_CHECKED_BEFORE_WRITING`) reads up to
+ * this number of other pages, or a few pages more. Four million pages take 16 GB in the file. If the operating system
+ * has the file in memory, checking these pages takes about 20 s. Reading the pages from a disk takes much longer.
  */
 const PAGES_CHECKED_BEFORE_READING = 4_000_000;
 /**

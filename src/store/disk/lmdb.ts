@@ -39,9 +39,9 @@ export function openLmdb(
 }
 
 /**
- * Opens a snapshot of the store in a folder. A node is allowed to use the folder at the same time. All reads show the
- * store at the moment of this call, until the snapshot is closed (`close`). While the snapshot is open, the node cannot
- * reuse freed pages, so the data file can grow.
+ * Opens a snapshot of the store in a folder. A node of the same container is allowed to use the folder at the same
+ * time. All reads show the store at the moment of this call, until the snapshot is closed (`close`). While the snapshot
+ * is open, the node cannot reuse freed pages, so the data file can grow.
  *
  * @throws ProtocolError in the same cases as `openForReading`
  */
@@ -70,8 +70,8 @@ export interface LmdbReader {
 }
 
 /**
- * Opens the store in a folder for a process that reads several snapshots. A node is allowed to use the folder at the
- * same time.
+ * Opens the store in a folder for a process that reads several snapshots. A node of the same container is allowed to
+ * use the folder at the same time.
  *
  * @param clock see the parameter `clock` of `openForReading`
  * @param arePagesChecked the same as for `openForReading`
@@ -305,7 +305,8 @@ class LmdbSnapshot implements KeyValue {
 }
 
 /**
- * A read method of the library with its parameter `options`, which is missing in the TypeScript types of the library.
+ * A read method of the library. The TypeScript types of the library contain this method, but without its parameter
+ * `options`.
  */
 interface SharedReads {
   getBinaryFast(key: Buffer, options: { readonly transaction: Transaction }): Buffer | undefined;

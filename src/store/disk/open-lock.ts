@@ -1,10 +1,12 @@
 /**
- * Coordinates processes, so that only one process at a time opens or closes the database of a folder. Before a process
- * opens or closes the database, the process takes the lock `turn` in the folder (the open lock). This lock is needed
- * because of `lock.mdb`, the lock file of LMDB. The first process that opens a database initialises the locks in
- * `lock.mdb`, and the last process that closes the database removes these locks. If a process opens the database during
- * the removal, the process gets invalid locks, and fails to open the database. After such a failure, the library lmdb
- * 3.5 sooner or later frees the same memory twice, which ends the process with a signal.
+ * Coordinates the processes of one container, or the processes outside of all containers, so that only one of these
+ * processes at a time opens or closes the database of a folder. Processes in different containers are not coordinated,
+ * because the open lock is taken without a clock (see `takeLock`). Before a process opens or closes the database, the
+ * process takes the lock `turn` in the folder (the open lock). This lock is needed because of `lock.mdb`, the lock file
+ * of LMDB. The first process that opens a database initialises the locks in `lock.mdb`, and the last process that
+ * closes the database removes these locks. If a process opens the database during the removal, the process gets invalid
+ * locks, and fails to open the database. After such a failure, the library lmdb 3.5 sooner or later frees the same
+ * memory twice, which ends the process with a signal.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -24,8 +26,8 @@ const WAIT_MS_MAX = 5_000;
 const PAUSES_MS = [1, 3, 2, 7, 5];
 
 /**
- * Calls `work` under the open lock, so that no other process opens or closes the database during the work. The function
- * releases the lock when `work` returns or throws, so `work` must be synchronous.
+ * Calls `work` under the open lock, so that no other process of the same container opens or closes the database during
+ * the work. The function releases the lock when `work` returns or throws, so `work` must be synchronous.
  *
  * @param directory folder of the database. `work` runs without the lock if this folder does not exist or is not
  *   writable, or if another process still holds the lock after `waitMsMax` milliseconds

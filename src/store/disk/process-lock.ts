@@ -10,9 +10,10 @@
  * For a lock that several containers use, a process therefore passes a clock to `takeLock`. A process that has passed a
  * clock updates the modification time of its lock file every `TOUCH_MS`, and listens on a socket in the same folder. A
  * lock file of another container is stale if two conditions hold: the file was not updated for `ELSEWHERE_MS_MAX`, and
- * no process listens on the socket of this lock file. A paused process still listens, so its lock file does not become
- * stale. A lock file that was written before the last restart of the machine is stale, too. A process that passes no
- * clock treats the lock file of another container as stale only after a restart of the machine.
+ * no process listens on the socket of this lock file. If the file system supports sockets, a paused process still
+ * listens, so its lock file does not become stale. A lock file that was written before the last restart of the machine
+ * is stale, too. A process that passes no clock treats the lock file of another container as stale only after a restart
+ * of the machine.
  */
 
 import { existsSync, readdirSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';

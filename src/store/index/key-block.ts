@@ -10,9 +10,10 @@ const COUNT_BYTES = 2;
 const LENGTH_BYTES = 2;
 /**
  * Number of unused bytes that `packed` accepts in a buffer. The keys of a block can be a part of a larger buffer. If
- * the larger buffer is longer than twice the packed length of the block plus `UNUSED_BYTES_MAX`, `packed` copies the
- * keys into a buffer of exactly the packed length. The larger buffer can then be freed. The value is the size of the
- * pool from which Node.js takes small buffers.
+ * the larger buffer is longer than twice the packed length of the block plus `UNUSED_BYTES_MAX`, the block no longer
+ * uses the larger buffer after the call of `packed`. Instead, the block uses the result of `packed`, which is a buffer
+ * of exactly the packed length. The larger buffer can then be freed. The value is the size of the pool from which
+ * Node.js 20 takes small buffers.
  */
 const UNUSED_BYTES_MAX = 8192;
 
@@ -206,8 +207,8 @@ export class KeyBlock {
   }
 
   packed(): Buffer {
-    // If the result were a view of a large buffer, the whole large buffer would stay in memory. The code therefore
-    // copies the bytes in this case.
+    // While a block uses a part of a large buffer, the whole large buffer stays in memory. If the buffer of this block
+    // is too large (see `UNUSED_BYTES_MAX`), the block therefore uses the bytes of the result from now on.
     const isShared = this.#bytes.buffer.byteLength > this.bytes * 2 + UNUSED_BYTES_MAX;
     const packed = isShared ? Buffer.allocUnsafeSlow(this.bytes) : Buffer.allocUnsafe(this.bytes);
     packed.writeUInt16LE(this.size, 0);

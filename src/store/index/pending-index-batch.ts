@@ -30,9 +30,9 @@ export class PendingIndexBatch {
   readonly #addresses: Address[] = [];
   readonly #numberOfAddress = new Map<Address, number>();
   /**
-   * For each sort order, a map of the sort values that are below 0 or above 2^53 - 1. The map contains, for the row of
-   * each such value, the exact value as a bigint. The column of the sort order contains the nearest double instead. If
-   * the doubles of two rows differ, the exact values are in the same order as the doubles.
+   * For each sort order, a map of the sort values that are bigints below 0 or above 2^53 - 1. The map contains, for the
+   * row of each such value, the exact value as a bigint. The column of the sort order contains the nearest double
+   * instead. If the doubles of two rows differ, the exact values are in the same order as the doubles.
    */
   readonly #large = ofEachOrder(() => new Map<number, bigint>());
   #columns = columnsOf(ROWS_AT_FIRST);
