@@ -125,7 +125,13 @@ export class Engine {
     this.synchronizer = this.#createSynchronizer();
     this.#gossip = this.#createGossip();
     this.#tipAnnouncer = new TipAnnouncer(
-      { chain: this.chain, networkView: this.networkView, transport, isSyncing: () => this.synchronizer.syncing },
+      {
+        chain: this.chain,
+        networkView: this.networkView,
+        transport,
+        isSyncing: () => this.synchronizer.syncing,
+        clock,
+      },
       options,
     );
     this.#readiness = new ForgingReadiness({
@@ -375,6 +381,7 @@ export class Engine {
     closers.add(() => this.synchronizer.stop());
     closers.add(() => this.peers.stop());
     closers.add(() => this.#poolTimer?.cancel());
+    closers.add(() => this.#tipAnnouncer.stop());
     closers.add(() => this.#gossip.stop());
     closers.add(() => this.accepted.stop());
     closers.add(() => this.forging.stop());

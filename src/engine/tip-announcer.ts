@@ -1,5 +1,6 @@
 /** Announces the tip, the TCP ports and the version of this node to its peers. */
 
+import type { Clock, Timer } from '../ports/clock.ts';
 import type { NodeInfo, Transport } from '../ports/transport.ts';
 import type { Chain } from './chain.ts';
 import type { EngineOptions, ListeningPorts } from './engine-options.ts';
@@ -10,12 +11,22 @@ export interface TipAnnouncerDependencies {
   readonly networkView: Pick<NetworkView, 'broadhash'>;
   readonly transport: Pick<Transport, 'announce'>;
   readonly isSyncing: () => boolean;
+  readonly clock: Pick<Clock, 'after'>;
 }
+
+/**
+ * Time in milliseconds after which the node announces an unchanged tip again. If a peer did not get the last
+ * announcement, it counts this node among the peers with another tip. In generation 2, forging requires that half of
+ * the peers have the tip of the node. Without a repetition, a network whose nodes have all missed an announcement could
+ * stand for ever, because a new announcement would need a new block.
+ */
+const REPEATED_AFTER_MS = 30_000;
 
 export class TipAnnouncer {
   readonly #dependencies: TipAnnouncerDependencies;
   readonly #options: Pick<EngineOptions, 'identity' | 'os' | 'advertiseAddress'>;
   #ports: ListeningPorts = { wsPort: 0, httpPort: 0 };
+  #timer: Timer | undefined;
 
   constructor(
     dependencies: TipAnnouncerDependencies,
@@ -29,6 +40,12 @@ export class TipAnnouncer {
   start(ports: ListeningPorts): void {
     this.#ports = ports;
     this.#dependencies.transport.announce(this.#nodeInfo());
+    this.#repeatLater();
+  }
+
+  /** Ends the repetition of announcements. */
+  stop(): void {
+    this.#timer?.cancel();
   }
 
   /**
@@ -37,6 +54,12 @@ export class TipAnnouncer {
   announce(): void {
     const { transport, isSyncing } = this.#dependencies;
     if (!isSyncing()) transport.announce(this.#nodeInfo());
+    this.#repeatLater();
+  }
+
+  #repeatLater(): void {
+    this.#timer?.cancel();
+    this.#timer = this.#dependencies.clock.after(REPEATED_AFTER_MS, () => this.announce());
   }
 
   #nodeInfo(): NodeInfo {

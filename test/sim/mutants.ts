@@ -383,8 +383,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a block that a delegate signed in another network begins a wait',
     file: 'engine/forge/unapplied-blocks.js',
-    from: 'if (!isParentOnChain && !this.#linked.has(previousBlockId ?? ""))',
-    to: 'if (false)',
+    from: 'if (!this.#isLinked(block) || ',
+    to: 'if (',
+  },
+  {
+    name: 'both nodes that signed in one slot wait',
+    file: 'engine/forge/scheduler.js',
+    from: 'if (last?.timestamp !== block.timestamp)',
+    to: 'if (true)',
   },
   {
     name: 'the hand-over does not cover the slot left unused',
