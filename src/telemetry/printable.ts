@@ -23,13 +23,15 @@ const SECRET_CHARS_MIN = 4;
 export type Printable = null | boolean | number | string | readonly Printable[] | { readonly [key: string]: Printable };
 
 /**
- * Converts the fields of a log line to JSON values. The value of a member at any depth is a secret if the name of the
- * member matches `SECRET_NAME`. The result shows `[hidden]` instead of a secret. If the same secret is part of another
- * text of the fields, `[hidden]` also replaces the secret in that text, because an error message can quote a secret. A
- * secret shorter than `SECRET_CHARS_MIN` is not replaced in other texts. Bigints become decimal text, and bytes become
- * hexadecimal text. The function shortens texts, byte arrays and lists that are too long. The result has only the first
- * `ITEMS_MAX` members of an object. An error becomes an object with the members `name`, `message` and `stack`, and with
- * `code`, `data` and `cause` if the error has these members. The function never throws.
+ * Converts the fields of a log line to JSON values. The value of a member is a secret if the name of the member matches
+ * `SECRET_NAME`. The result shows `[hidden]` instead of a secret. If the same secret is part of another text of the
+ * fields, `[hidden]` also replaces the secret in that text, because an error message can quote a secret. A secret
+ * shorter than `SECRET_CHARS_MIN` is not replaced in other texts. The function does not search for secrets in members
+ * that the result omits because of `DEPTH_MAX` or `ITEMS_MAX`. If another text quotes such a secret, the text still
+ * shows the secret. Bigints become decimal text, and bytes become hexadecimal text. The function shortens texts, byte
+ * arrays and lists that are too long. The result has only the first `ITEMS_MAX` members of an object. An error becomes
+ * an object with the members `name`, `message` and `stack`, and with `code`, `data` and `cause` if the error has these
+ * members. The function never throws.
  */
 export function printableFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, Printable>> {
   const secrets = new Set<string>();

@@ -110,7 +110,8 @@ export interface SentTransaction {
 export interface SendOptions {
   /**
    * Number of the node that gets the transaction first; default 0. In the mining mode `instant`, the number has no
-   * effect while the devnet has no partition, because all nodes then get the transaction at the same time.
+   * effect while the devnet has no partition. In this case, `send` gives the transaction first to the node with the
+   * greatest height, and then to all nodes.
    */
   readonly node?: number;
   /**

@@ -1,6 +1,8 @@
 /**
  * Stores the results of signature checks. The pool checks the signatures of each transaction that it receives. While
- * the cache has the results, the node does not repeat these checks when a block contains the transaction.
+ * the cache has the results, the node does not repeat these checks when a block contains the transaction. There is one
+ * exception: in a batch of more than `KEYED_CHECKS_MAX` checks (`verifier-pool.ts`), worker threads repeat the checks
+ * of a transaction if the transaction objects in the block and in the pool differ.
  */
 
 import { LruMap } from '../primitives/bounded.ts';

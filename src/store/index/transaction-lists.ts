@@ -44,8 +44,8 @@ export const SHORT_LIST_ITEMS_MAX = 256;
  */
 export const ADDRESSES_CACHED_MAX = 65_536;
 /**
- * Maximum number of types for which the number of transactions is cached. A generation has fewer transaction types than
- * this number.
+ * Maximum number of types for which the number of transactions is cached. Each generation of the protocol has fewer
+ * transaction types than this number.
  */
 const TYPES_CACHED_MAX = 64;
 /**
@@ -81,8 +81,8 @@ export class TransactionLists {
   readonly #codec: Codec;
   readonly #shortMax: number;
   /**
-   * For each address, the number of sent transactions plus the number of received transactions. A transaction from an
-   * address to itself counts twice. Pending transactions are not included.
+   * For each cached address, the number of its sent transactions plus the number of its received transactions. A
+   * transaction from an address to itself counts twice. Pending transactions are not included.
    */
   readonly #lengths = new LruMap<Address, number>(ADDRESSES_CACHED_MAX);
   readonly #typeLengths = new LruMap<number, number>(TYPES_CACHED_MAX);
@@ -175,9 +175,10 @@ export class TransactionLists {
     const addresses = this.#grown(lists.addresses, lists.addressSizes(), (address) => this.#lengthOf(address, first));
     yield* this.#idChunks(stored);
     yield* chunksOf(this.#dataBlocks());
-    // A list that has become long needs sorted copies. For each such list, the first chunks therefore write the entries
-    // of the stored transactions in all sort orders except the order of the chain. Later chunks write the entries of
-    // the pending transactions in all sort orders.
+    // A list that becomes long needs sorted copies. For each such list, the next chunks therefore write the entries of
+    // the stored transactions in all sort orders except the order of the chain. The last chunks write the entries of
+    // the pending transactions: in the tables of all transactions, in every list in the order of the chain, and in
+    // every long list also in its other sort orders.
     const begun = { isLongType: types.hasBegun, isLongAddress: addresses.hasBegun };
     for (const members of this.#membersOf(types.begun, addresses.begun, first)) {
       yield* chunksOf(new PostingLists(members).inOrders(begun));

@@ -1,9 +1,10 @@
 /**
- * Answers queries that no index can answer. Only one query runs at a time. The query runs in chunks, over a snapshot of
- * the store. The node can apply blocks between two chunks, and other work waits for one chunk at most. The result of a
- * query is a list. The list stays in memory until the chain changes, or until newer lists need the memory of the list.
- * If a later query asks for another page of the same result, it reads the list in memory. Very long lists (see
- * `ITEMS_KEPT_MAX`) do not stay in memory.
+ * Answers queries that no index can answer. A query for transactions, blocks or voters runs here only if it must read
+ * more than `atOnceMax` of them. Only one query runs at a time. The query runs in chunks, over a snapshot of the store.
+ * The node can apply blocks between two chunks, and other work waits for one chunk at most. The result of a query is a
+ * list. The list stays in memory until the chain changes, or until newer lists need the memory of the list. If a later
+ * query asks for another page of the same result, it reads the list in memory. Very long lists (see `ITEMS_KEPT_MAX`)
+ * do not stay in memory.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';

@@ -39,8 +39,8 @@ export function listFiltersOf(store: StoredChain, query: TransactionQuery): read
 /**
  * Returns the list that contains exactly the transactions that match the filters. The function ignores the filters that
  * limit the amount or the timestamp. If no other filter is in use, the result is the list of all transactions. If one
- * other filter is in use, the result is the list of this filter. The result is undefined if the store has no such list,
- * or if several other filters are in use.
+ * other filter is in use, and its list contains no transactions that do not match this filter (`isExact`), the result
+ * is this list. In all other cases, the result is undefined.
  */
 export function exactListOf(store: StoredChain, query: TransactionQuery): ListFilter | undefined {
   const withoutRange = filtersInUse(store, query).filter(({ valueRange }) => valueRange === undefined);
@@ -51,7 +51,8 @@ export function exactListOf(store: StoredChain, query: TransactionQuery): ListFi
 
 /**
  * Returns the bounds that the filters set for the value by which the query sorts. The result is undefined if a filter
- * limits a value by which the query does not sort, or if a bound excludes all values that keys can represent.
+ * limits the amount or the timestamp, but the query sorts by another value. The result is also undefined if a bound
+ * excludes all values that keys can represent.
  */
 export function boundsOf(store: StoredChain, query: TransactionQuery): ValueBounds | undefined {
   const ranges = filtersInUse(store, query).flatMap(({ valueRange }) => valueRange ?? []);

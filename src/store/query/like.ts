@@ -74,8 +74,8 @@ export class LikePattern {
 }
 
 /**
- * Returns the code points of a text. The constructor of `LikePattern` and the method `matches` take the pattern and the
- * subject in this form.
+ * Returns the code points of a text. To match a text by characters, pass the code points of the pattern to the
+ * constructor of `LikePattern`, and the code points of the subject to the method `matches`.
  */
 export function codePoints(text: string): number[] {
   return Array.from(text, (character) => character.codePointAt(0) ?? 0);

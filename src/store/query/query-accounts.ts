@@ -213,8 +213,8 @@ export class AccountQueries {
   }
 
   /**
-   * Returns the account of a public key. If this account was never stored, the result is an empty account with that
-   * key.
+   * Returns the account of a public key. If the store does not have this account, the result is an empty account. The
+   * result always contains the given public key.
    */
   #accountWithKey(publicKey: PublicKey): Account {
     return { ...this.#accountOf(this.#store.delegate(publicKey)?.address ?? addressOf(publicKey)), publicKey };

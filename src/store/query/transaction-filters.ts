@@ -115,8 +115,10 @@ const TRANSACTION_FILTERS: TransactionFilterTable = {
     containingList: (address, { filters }) =>
       filters.senderIdOrRecipientId === undefined ? listOf('recipient', address) : undefined,
   },
-  // If a query has this filter, the predicate of this row also applies the filters `senderId` and `recipientId`. In
-  // such a query, the predicates of the rows `senderId` and `recipientId` are true for every transaction.
+  // If a query has this filter, the predicate of this row also evaluates the filters `senderId` and `recipientId`. A
+  // transaction matches if the address is its sender and `recipientId` (if given) matches. A transaction also matches
+  // if the address is its recipient and `senderId` (if given) matches. In such a query, the predicates of the rows
+  // `senderId` and `recipientId` are true for every transaction.
   senderIdOrRecipientId: {
     predicate: (address, { filters: { senderId, recipientId } }) =>
       matchesIf(isAddress(address), (transaction) => {

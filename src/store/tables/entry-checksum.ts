@@ -59,8 +59,8 @@ function change(sum: ChecksumSum, sign: 1 | -1): void {
 /**
  * Computes a hash of 64 bits over key and value, with the multipliers and the mixing of MurmurHash3. Each step computes
  * a new value of one half of the hash from two arguments: the old value of this half, and a word (32 bits) of the
- * input. The step is one-to-one in each of the two arguments. Two entries of equal lengths that differ in only one word
- * therefore never have the same hash.
+ * input. The step is one-to-one in each of the two arguments. Two entries therefore never have the same hash if their
+ * keys have equal lengths, their values have equal lengths, and the entries differ in only one word.
  */
 function hashEntry(key: Uint8Array, value: Uint8Array): void {
   hashLow = key.length;

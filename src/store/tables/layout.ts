@@ -264,15 +264,15 @@ export const TRANSACTION_ORDERS: Readonly<Record<TransactionSort, TransactionOrd
 };
 
 /**
- * The orders in which the store keeps a long transaction list of an address. This array is sorted by the numbers of the
- * orders.
+ * The sort orders in which the store keeps a long transaction list of an address, besides the order of the chain. This
+ * array is sorted by the numbers of the sort orders.
  */
 export const ADDRESS_ORDERS: readonly TransactionSort[] = TRANSACTION_SORTS.toSorted(
   (a, b) => TRANSACTION_ORDERS[a].number - TRANSACTION_ORDERS[b].number,
 );
 /**
- * The orders in which the store keeps a long transaction list of one type. The store keeps the list of all transactions
- * in the same orders.
+ * The sort orders in which the store keeps a long transaction list of one type, besides the order of the chain. The
+ * store keeps the list of all transactions in the same sort orders.
  */
 export const TYPE_ORDERS: readonly TransactionSort[] = ADDRESS_ORDERS.filter(
   (sort) => TRANSACTION_ORDERS[sort].table !== undefined,

@@ -43,8 +43,8 @@ export interface TableRow<P extends readonly PartName[]> {
   /** Text that describes the content of a value; empty if the keys have no values. */
   readonly value: string;
   /**
-   * True for a counted table. The keys of a counted table have no values, and form a counted key set
-   * (`index/counted-key-sets.ts`).
+   * True for a counted table. The keys of a counted table have no values, and form a counted key set. In a counted key
+   * set, the store can count the keys of a range without reading these keys (`index/counted-key-sets.ts`).
    */
   readonly isCounted?: boolean;
 }
