@@ -31,6 +31,9 @@ export class UnappliedBlocks {
    */
   readonly #linked = new LruMap<BlockId, number>(LINKED_MAX);
 
+  /** In generation 3, the height of the last block for which `note` called `onFound`. */
+  #branchHeight: number | undefined;
+
   constructor(dependencies: UnappliedBlocksDependencies) {
     this.#dependencies = dependencies;
   }
@@ -49,8 +52,9 @@ export class UnappliedBlocks {
     if (isOnChain || !this.#isRecent(block)) return;
     const isOfOwn = isOwn(block.generatorPublicKey);
     if (rules.hasFinality) {
-      if (!isOfOwn || !this.#isNearTip(block)) return;
+      if (!isOfOwn || !this.#isNear(block)) return;
       rules.screenBlock(block, verify);
+      this.#branchHeight = block.height;
     } else {
       if (!this.#isLinked(block) || state.delegate(block.generatorPublicKey) === undefined) return;
       rules.screenBlock(block, verify);
@@ -70,11 +74,13 @@ export class UnappliedBlocks {
   /**
    * The signature of a block does not cover the identifier of the network, so a peer could send a block that the
    * delegate signed in another network. In generation 3, the signature covers the height. A recent block of this network
-   * has nearly the height of the tip, and a recent block of another network almost never has.
+   * has nearly the height of the tip, and a recent block of another network almost never has. If the other node has lost
+   * its connection in one direction, its branch falls behind. Its next block then has nearly the height of its last one.
    */
-  #isNearTip({ height }: Block): boolean {
+  #isNear({ height }: Block): boolean {
     const { rules, tip } = this.#dependencies.chain;
-    return Math.abs(height - tip.header.height) <= rules.params.activeDelegates;
+    const heights = [tip.header.height, this.#branchHeight ?? tip.header.height];
+    return heights.some((near) => Math.abs(height - near) <= rules.params.activeDelegates);
   }
 
   /**
