@@ -6,7 +6,8 @@
  * if there is no ClickHouse server. The program installs no engine. If an engine is missing, the program says how to
  * install it.
  *
- * `--help` lists the options. With an option that is marked "instead", the program does another run instead of the run above.
+ * `--help` lists the options. With an option that is marked "instead", the program does another run instead of the run
+ * above.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -131,8 +131,8 @@ export class Arena {
   }
 
   /**
-   * Opens a connection, by default from a new address (`newIp`) to the attacked node. Does not send the event
-   * `#handshake`.
+   * Opens a connection from a new address (`newIp`) to the attacked node. `options.ip` replaces the new address, and
+   * `options.port` replaces the peer port of the attacked node. Does not send the event `#handshake`.
    */
   intruder(options: Partial<IntruderOptions> & { readonly query?: Readonly<Record<string, string>> } = {}): Intruder {
     const query = new URLSearchParams({ ...this.query(), ...options.query });

@@ -249,8 +249,9 @@ function blocksRequest({ generation, devnet }: Arena): object {
 }
 
 /**
- * Connects three peers at a time. For each peer, calls `talk` at most five times, and makes no further call when the
- * node has closed the connection. Then a peer from another address connects. The repetition ends at `untilMs`.
+ * Runs three loops at the same time until `untilMs`. Each pass of a loop connects one new peer from a new address, and
+ * calls `talk` five times for this peer. If the node closes the connection of the peer before the fifth call, the pass
+ * ends without further calls.
  */
 async function texts(
   arena: Arena,

@@ -9,8 +9,8 @@ import { WebSocket } from 'ws';
 import { waitFor, type TestNode } from '../support/devnet.ts';
 
 /**
- * Option of Node.js for the nodes of the devnet. With this option, a node opens its inspector on any free port. The
- * default port may be in use.
+ * Option of Node.js for the nodes of the devnet. The option does not open the inspector. When a node opens its
+ * inspector on SIGUSR1, port 0 makes the system choose a free port. The default port may be in use.
  */
 export const INSPECTABLE = '--inspect-port=127.0.0.1:0';
 const DEADLINE_MS = 30_000;

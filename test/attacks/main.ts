@@ -25,7 +25,10 @@ interface Flags {
   readonly profile?: string;
 }
 
-/** Part `of` a long list of attacks, with the attacks whose index has the remainder `index` after a division by `of`. */
+/**
+ * One of several parts of the list of attacks. The member `of` is the number of parts. This part has the attacks whose
+ * index in the list, divided by `of`, leaves the remainder `index`.
+ */
 interface Part {
   readonly index: number;
   readonly of: number;

@@ -11,7 +11,10 @@ import { KEPT, LATE, OperatorWatch } from './operator-watch.ts';
 
 export interface Attack {
   readonly name: string;
-  /** Generation in which the attack runs. Undefined for an attack that runs in both generations. */
+  /**
+   * The only generation in which the attack runs. Undefined for an attack that runs in both generations. With the
+   * settings `public` and `portable`, `attacksOn` ignores this member.
+   */
   readonly generation?: 2 | 3;
   /** True if an `OperatorWatch` probes the node during the attack. */
   readonly isWatched?: boolean;

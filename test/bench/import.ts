@@ -45,8 +45,9 @@ export interface ImportBenchOptions {
   readonly shortHeight: number;
   readonly longHeight: number;
   /**
-   * Height of the two chains of full blocks. The chain `many` has 20,000 addresses. The chain `busy` has 500 addresses,
-   * whose posting lists exceed `SHORT_LIST_ITEMS_MAX` near height 2,600.
+   * Height of the two chains of full blocks. The chain `many` has 20,000 addresses. The chain `busy` has 500 addresses.
+   * Each address has a posting list of its sent transactions and a posting list of its received transactions. In
+   * `busy`, the two lists of an address together exceed `SHORT_LIST_ITEMS_MAX` near height 2,600.
    */
   readonly fullHeight: number;
 }

@@ -31,8 +31,8 @@ import { TRANSFERS_PER_BLOCK } from './chains.ts';
 export const ACCOUNTS = 500;
 const BLOCKS_PER_WRITE = 500;
 /**
- * The state in memory keeps this number of newest blocks. The rules of the chain need only the headers of the
- * last round, and the headers of the BFT state (at most 505).
+ * The state in memory keeps this number of newest blocks. The rules of the chain need only two groups of headers: the
+ * headers of the last round, and the headers of the BFT state. The BFT state contains at most 505 headers.
  */
 const KEPT_BLOCKS = 1_000;
 
@@ -49,11 +49,12 @@ export interface ChainPart {
 }
 
 /**
- * Distribution of the transfers over the addresses of a chain. With `equal`, all addresses send and receive equally
- * often. With `skewed`, a few addresses send and receive most of the transfers, as in public networks. The r-th most
- * active address then has a share of the transfers that is about proportional to 1 / r. A chain with only the `ACCOUNTS`
- * addresses of its genesis block ignores the distribution. The first transfers of a longer list of addresses, which fund
- * the further addresses, ignore it, too.
+ * Distribution of the transfers over the addresses of a chain. With `equal`, a pseudo-random function selects the
+ * sender and the recipient of each transfer, and all addresses have the same probability. With `skewed`, a few
+ * addresses send and receive most of the transfers, as in public networks. The r-th most active address then has a
+ * share of the transfers that is about proportional to 1 / r. A chain with only the `ACCOUNTS` addresses of its genesis
+ * block ignores the distribution. The first transfers of a longer list of addresses, which fund the further addresses,
+ * ignore it, too.
  */
 export type Activity = 'equal' | 'skewed';
 

@@ -43,7 +43,10 @@ const PROCESS = fileURLToPath(new URL('./forger-process.js', import.meta.url));
 const FIRST_LIFE_HEIGHT = 120;
 const LIFE_MS_MAX = 200;
 const START_MS_MAX = 120_000;
-/** Share of the later processes that the test kills up to 600 ms after their start, often before the node is up. */
+/**
+ * Of all processes except the first, the test kills about this share within 600 ms after their start, often before the
+ * node is up.
+ */
 const KILLED_STARTING = 0.15;
 
 export async function killForger({ kills, directory, chance, log }: KillOptions): Promise<KillReport> {

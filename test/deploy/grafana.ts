@@ -29,7 +29,10 @@ interface GrafanaFile {
   readonly panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string }[] }[];
 }
 
-/** The name of a series begins with the name of the program or library that exports the series. */
+/**
+ * Matches the name of a series. The prefix of the name is `bloomery` for series of the node, `process` for series of
+ * the process of the node, and `nodejs` for series of the JavaScript runtime.
+ */
 const SERIES = /\b((?:bloomery|process|nodejs)_[a-z0-9_]+)\b/g;
 const LABEL_VALUES = /^label_values\((\w+), (\w+)\)$/;
 

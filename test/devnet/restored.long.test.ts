@@ -30,8 +30,9 @@ const START_SLOTS = 5;
 const LATE_MS = 22_000;
 const WAIT_MS_MAX = 120_000;
 /**
- * After the restore of an old folder, each delegate first leaves one slot unused, in case another data folder of the machine
- * is in use: a round of 101 slots of two seconds, and the time until its next slot.
+ * Time limit for the first new blocks after the restore of an old data folder. If the journal in this folder has no
+ * header of a delegate, the delegate first leaves one of its slots unused, because another data folder of the machine
+ * is possibly in use. The next slot of the delegate comes about one round (101 slots of two seconds) later.
  */
 const CONTINUES_WITHIN_MS = 360_000;
 

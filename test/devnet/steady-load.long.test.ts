@@ -1,4 +1,7 @@
-/** Short form of `npm run chaos -- --load-seconds 600`. */
+/**
+ * Puts a devnet of each generation under load for 30 seconds. `npm run chaos -- --load-seconds 600` contains the same
+ * test for one generation, but puts the devnet under load for 600 seconds.
+ */
 
 import test from 'ava';
 import { runLoad } from '../chaos/steady-load.ts';

@@ -64,7 +64,7 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
   }
 
   /**
-   * For about a quarter of the transactions with a list `keysgroup` or `votes`, takes a public key from the list and
+   * For about a third of the transactions with a list `keysgroup` or `votes`, takes a public key from the list and
    * changes its letter case. The changed key replaces the original key or becomes an additional entry. The signature
    * covers both lists.
    */

@@ -32,7 +32,8 @@ export class Namespaces {
 
   /**
    * @param nodePortOf returns the port on which the node of a host listens at `127.0.0.1`. In the namespace of this
-   *   process, a relay listens on the same address and port, and connects to the node.
+   *   process, a relay listens on the same address and port. The relay forwards each connection to the keeper of the
+   *   host, and the keeper forwards the connection to the node.
    * @throws Error if the permission or the kernel support for namespaces is missing
    */
   static async make(hosts: number, nodePortOf: (host: number) => number): Promise<Namespaces> {

@@ -134,8 +134,9 @@ function comparable({ status, contentType, allow, body }: HttpAnswer): Comparabl
 }
 
 /**
- * Returns the code of each of the first two errors in a refusal. If an error has no code, returns its message instead.
- * If the refusal has no list of errors, returns the message of the refusal.
+ * Returns the codes of the first two errors in a refusal. If an error contains a list of errors, the codes in this list
+ * replace the code of the error. If an error has no code, its message replaces the code. If the refusal has no list of
+ * errors, returns the message of the refusal.
  */
 function codesOf({ body }: Comparable): string {
   const { errors, message } = (body ?? {}) as { errors?: unknown; message?: string };
