@@ -67,7 +67,7 @@ export class ReaderLoad {
   async #run(index: number, readers: () => readonly number[]): Promise<void> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const owners = new WeakMap<Socket, number>();
-    /** For each connection, the number of kills before the connection was opened. */
+    /** For each connection, the number of killed processes that were gone before the connection was opened. */
     const openedAfter = new WeakMap<Socket, number>();
     for (let turn = index; !this.#isOver; turn += 1) {
       const target = TARGETS[turn % TARGETS.length] ?? '';

@@ -37,8 +37,8 @@ const REST_MS = 150;
 /** In one of `CONTROL_EVERY` passes over the targets, a client sends control requests, without a height. */
 const CONTROL_EVERY = 3;
 /**
- * Time limit for an answer. The limit is longer than the time for which the balancer waits for two nodes, one after the
- * other.
+ * Time limit for an answer. The balancer waits for at most three nodes, one after the other: for the first node and for
+ * two retries. The limit is longer than these three waits together.
  */
 const ANSWER_MS_MAX = 60_000;
 const SLOW_MS = 5_000;

@@ -1,8 +1,8 @@
 /**
  * Three nodes that do not forge run behind HAProxy, which uses docs/deploy/haproxy.cfg. Clients read through HAProxy.
- * The test kills, stops, pauses and cuts off the nodes, and causes reorgs. In the answers to requests with `minHeight`,
- * no client may see a height or a balance go back. Every request must get an answer after at most two retries of the
- * balancer.
+ * The test kills, stops, pauses and cuts off the nodes, and causes reorgs. Each client compares its answers to requests
+ * with `minHeight`: no such answer may contain a lower height or a lower balance than an earlier such answer. Every
+ * request must get an answer after at most two retries of the balancer.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -263,8 +263,8 @@ test.serial('a transaction that moves through the queues into a block during the
   // searched.
   places = ['/ready', '/ready', '/ready', '/ready', '/validated'];
   t.is((await runCli(['tx', id, '--node', node])).code, 0);
-  // After this move, the pool verifies the transaction again, before `bloomery tx` searches the queue `validated`
-  // again.
+  // A new block again moves the transaction from `ready` to `validated`. The pool then verifies the transaction and
+  // moves it to `ready`, before `bloomery tx` searches the queue `validated` for the second time.
   places = ['/ready', '/ready', '/ready', '/ready', '/ready', '/validated', '/ready'];
   t.is((await runCli(['tx', id, '--node', node])).code, 0);
   places = ['/ready', '/ready', '/ready', '/validated'];

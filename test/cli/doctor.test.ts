@@ -481,7 +481,8 @@ test.serial(
       status({ syncing: true, height: 500, consensus: 0 }),
       decided('forge', 'FORGING_PAUSED', missed, 1),
       { blocks: [{ height: 1000, timestamp: 99_950 }] },
-      // In a network with public passphrases, a node may have the keys of all delegates and forge with none of them.
+      // In a network with public passphrases, each node has the keys of all delegates, but by default forges with none
+      // of these keys. This default is no fault.
       { 'node/status/forging': Array.from({ length: 101 }, () => ({ publicKey: KEY, forging: false })) },
       { 'node/peers': [], ...status({ isAlone: true, consensus: 0, networkHeight: 0 }) },
     ])

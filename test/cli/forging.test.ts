@@ -591,7 +591,7 @@ test.serial('a watermark of a standby delegate does not make the import of the o
     t.false(isCopy('record.json'));
     if (isCopied) watermarks.write(B, { last: newer, isCopied });
     t.regex((await run('import', 'record.json', 'into')).stdout, /; it may lack signatures of 1 of them, so/);
-    // The folder does not take the header of the watermark for the last one of the delegate.
+    // The folder `into` must not treat the header in the watermark as the last header that the delegate B signed.
     withNode('into', (journal) => {
       t.deepEqual([journal.isCopyFor(A), journal.heldSinceS(A)], [false, 0]);
       t.deepEqual([journal.isCopyFor(B), journal.recalled(B)], [true, undefined]);
@@ -824,7 +824,8 @@ test.serial('no file that was kept ends the wait after an import that did not en
     interruptedImport(here);
     await happens(here);
     await run('import', 'record.json', 'into');
-    // A wait of the folder that has signed has ended by itself.
+    // In two of the cases, the folder `into` has signed, after its wait had ended by itself. After the repeated import,
+    // this folder must wait again.
     const signers = ['from', 'into', 'third'].filter((name) => existsSync(join(folder, name)) && maySign(here, name));
     if (what === 'the node has signed') t.deepEqual(signers, []);
     else t.true(!signers.includes('into'), `${what}: ${signers.join(', ')}`);
@@ -974,7 +975,8 @@ test.serial(
       const file = join(folder, 'record.json');
       const other = { ...recordOfText(readFileSync(file, 'utf8'), file), isCopy: true };
       const claim = `${file}.${idOfRecord(other).slice(0, 16)}.import`;
-      // The other process marks the file after this one has read it, or is about to mark the file.
+      // After this process has read the file, the other process marks the file (`marked`), the other process begins to
+      // mark the file (`marks`), or the file disappears (`gone`).
       const { fsyncSync } = fs;
       let calls = 0;
       fs.fsyncSync = (descriptor) => {

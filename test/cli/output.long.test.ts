@@ -134,7 +134,7 @@ for (const [sink, open] of Object.entries(SINKS)) {
   });
 }
 
-/** Commands that run nodes and do not end by themselves. Other tests check these commands with a writable output. */
+/** Commands that run nodes. Other tests check these commands with a writable output. */
 const NODES: ReadonlySet<string> = new Set(['start', 'devnet', 'devnet run']);
 for (const path of representatives.filter((each) => !NODES.has(each))) {
   test.serial(`${path} succeeds when its output can be written`, async (t) => {

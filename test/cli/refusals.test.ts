@@ -78,7 +78,10 @@ for (const args of [
   });
 }
 
-/** Runs `bloomery start` with a TLS listener. The data folder must not exist yet. */
+/**
+ * Runs `bloomery start` with a TLS listener. The caller must not create the data folder (`data` in `folder`) before the
+ * call, because `isWritten` in the result states whether the command has created this data folder.
+ */
 async function startWithTls(folder: string, http: Readonly<Record<string, unknown>>) {
   const config = join(folder, 'config.json5');
   writeFileSync(config, JSON.stringify({ http }));

@@ -80,7 +80,8 @@ test('a node of bloomery start accepts no controls from its parent process or at
   t.timeout(300_000);
   const { http, ws } = await freePortRanges(1);
   const flags = ['--http-port', `${http}`, '--ws-port', `${ws}`, '--no-peers', '--data-dir', temporaryFolder(t)];
-  // Start the node in the way in which a devnet starts its nodes.
+  // A devnet starts its nodes as child processes with an IPC channel and with `BLOOMERY_SUPERVISED`. This child process
+  // also has both, but runs `bloomery start` instead of the program of a devnet node.
   const node = fork(CLI_ENTRY, ['start', '--network', 'devnet', ...flags], {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     env: { ...process.env, BLOOMERY_SUPERVISED: '1' },
