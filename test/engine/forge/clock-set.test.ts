@@ -252,8 +252,8 @@ test('a step of the clock during an attempt to forge is noticed before the signa
   const watched = its.ownSlots(from, its.currentSlot())[2] ?? 0;
   const next = its.ownSlots(its.currentSlot() + 1, its.currentSlot() + 40)[0] ?? 0;
   await its.pass(next - its.currentSlot() + 0.3);
-  // The attempt to forge waits for other work of the chain. Meanwhile, the clock is set to the slot of a delegate that
-  // has left its last slot unused, by the clock that was behind.
+  // The attempt to forge waits for other work of the chain. Meanwhile, the clock is set forward to a slot of another
+  // delegate. While the clock was behind, this delegate left its previous slot (one round before) unused.
   let endWork: () => void = () => t.fail();
   const work = new Promise<void>((resolve) => (endWork = resolve));
   void its.chain.runExclusive(() => work);

@@ -15,7 +15,7 @@ interface ChainShape {
   readonly missed: readonly number[];
   /** The first round whose list has the new delegate. */
   readonly firstRound: number;
-  /** The last list that the state still has; by default all. */
+  /** Index of the oldest list that the state still has. The default is 1: the state then has all lists. */
   readonly oldestList?: number;
 }
 

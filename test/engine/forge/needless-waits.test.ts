@@ -2,7 +2,10 @@ import test from 'ava';
 import { publicKeyOf } from '../../support/chain-maker.ts';
 import { setUpForging } from './forging-fixture.ts';
 
-/** Enables an account that has had no slot, and makes its need to wait unprovable after a number of slots. */
+/**
+ * Enables an account that has had no slot. During the next `provableSlots` slots, the node can prove that the account
+ * need not wait. After these slots, the node can no longer prove this.
+ */
 async function waitingAfter(provableSlots: number) {
   let finalizedHeight = 2;
   const its = setUpForging({ riskDoubleForging: false, finalizedHeight: () => finalizedHeight });

@@ -125,14 +125,18 @@ for (const generation of [2, 3] as const)
       const { reason } = guardWith(tip.timestamp + 1_000_000).clearance(publicKey, next) as { reason?: string };
       t.regex(reason ?? '', /; the wait has begun in the future, .* it begins again in a slot of the delegate/);
     }
-    // A node with the original may have been in the same hand-over, so only a slot after its end counts.
+    // Perhaps a node with the original record was in the same hand-over, and left its slots unused, too. An unused
+    // slot therefore counts only if it comes after the end of the hand-over.
     hold.isOver = generation === 3;
     for (const ahead of [0, 0, 101, 101])
       t.like(guard.clearance(publicKey, next + ahead), { granted: false, code: 'FORGING_WAITS_FOR_EMPTY_SLOT' });
     t.true(guard.clearance(publicKey, next + 202).granted);
   });
 
-/** The result of `Rules.handOver` after the end of the hand-over. */
+/**
+ * The result of `Rules.handOver` after the end of the hand-over. The hand-over is the move of a delegate's forging
+ * from another node to this node.
+ */
 const OVER = { ready: true, previouslyForged: undefined } as const;
 
 for (const generation of [2, 3] as const) {
@@ -347,8 +351,9 @@ for (const generation of [2, 3] as const) {
       [{ id: 'k', height: 9, timestamp: last.timestamp - 1 }, true, true],
     ] as const) {
       const { guard, publicKey: generatorPublicKey, held, noted, nowS } = guardAfterForeign(false, hasLast);
-      // The clock is behind the block, and the second copy of the block changes nothing.
+      // The second copy of the block changes nothing.
       for (const _ of [1, 2]) guard.waits.noteForeign({ ...block, generatorPublicKey });
+      // If the clock is behind the block, the wait begins one second after the timestamp of the block.
       const sinceS = Math.max(nowS, block.timestamp + 1);
       // In generation 2, a block that is older than our last header is ours.
       const isExpected = isNoted && (generation === 3 || block.timestamp >= last.timestamp);
@@ -583,7 +588,9 @@ test('a delegate that was enabled before its first possible slot does not wait',
     riskDoubleForging: false,
   });
   const clearance = (): Clearance => guard.clearance(publicKey, first + 9);
-  // The state of a chain without final blocks drops the lists of its oldest rounds.
+  // The state keeps only the newest lists. If no block becomes final for many rounds, the state drops lists that the
+  // proof needs. The guard therefore stores the proof at a check (`refresh`). After the check, the test makes a new
+  // proof impossible: no block has the height 0.
   guard.refresh([publicKey]);
   now.finalizedHeight = 0;
   t.is(namedBy(clearance()), 303, 'a branch from below could have a block in each slot up to the enabling');
@@ -666,7 +673,8 @@ for (const generation of [2, 3] as const) {
     guard.hold(OWN);
     t.is(codeOf(guard.clearance(OWN, now.slot + 1)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
     t.not(codeOf(guard.clearance(OWN, now.slot + 2)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
-    // The clock was behind, and another node may have used the present slot before.
+    // The clock was behind when the delegate was enabled, so the present slot counts as the enabling slot. Perhaps
+    // another node signed for the delegate in this slot before the delegate was enabled here.
     guard.clockSetForward([OWN], 3 * params.blockTimeS - 1);
     now.slot += 3;
     now.s = now.slot * params.blockTimeS;
@@ -896,7 +904,10 @@ test('after the block of another node, the header of a watermark is not the last
   );
 });
 
-/** The guard of a copied record whose hand-over is over, on a chain that ends before a slot of the delegate. */
+/**
+ * Makes the guard of a delegate whose record is a copy, on a chain that ends before a slot of the delegate. In
+ * generation 3, the hand-over (the move of the delegate's forging to this node) has ended.
+ */
 function guardOfCopy(generation: 2 | 3) {
   const its = { chain: chainUntil(43) };
   const held: number[] = [401];
@@ -1037,7 +1048,7 @@ test('generation 3: a slot that a copy left unused before the end of the hand-ov
     journal: {
       ...NO_JOURNAL,
       ...{ last: () => ({ ...last, blockId: tip.id, timestamp: tip.timestamp }), heldSinceS: () => tip.timestamp + 1 },
-      // Before, the delegate waits because of its watermark.
+      // Before the end of the hand-over, the record is not a copy, and the delegate waits because of its watermark.
       isCopyFor: () => now.isOver,
       recalled: () => now.recalled,
     },

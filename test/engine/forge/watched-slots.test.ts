@@ -3,7 +3,10 @@ import { WatchedSlots } from '../../../src/engine/forge/watched-slots.ts';
 
 const ROUND = 101;
 
-/** Marks all slots as heard. */
+/**
+ * Calls `hear` for the slots directly before and after each given slot. The node then counts as hearing the network
+ * around each given slot.
+ */
 function hearAround(watched: WatchedSlots, ...slots: readonly number[]): void {
   for (const slot of slots) for (const heard of [slot - 1, slot + 1]) watched.hear(heard);
 }
@@ -131,7 +134,7 @@ test('after two rounds of silence, the earlier slots do not count as heard', (t)
 
 test('what is usual follows from the heard slots of a round, each once', (t) => {
   const watched = new WatchedSlots(ROUND);
-  // Long ago, the network was slow. Since then, 101 blocks came one after the other, some of them on two branches.
+  // Long ago, the network was slow. Since then, each of 101 consecutive slots had two blocks, on two branches.
   for (let slot = 0; slot < 1000; slot += 50) watched.hear(slot);
   for (let slot = 1000; slot < 1101; slot += 1) for (const _ of [1, 2]) watched.hear(slot);
   watched.note('a', 1104, true);

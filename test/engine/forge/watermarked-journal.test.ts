@@ -116,7 +116,8 @@ test('a folder that was restored to before the first header of a delegate leaves
   watermarks.write(A, { last: header(9), firstBlockId: '2000' });
   const options = { journal, watermarks, observer: SILENT, nowS: NOW_S, firstBlockId: () => '2000' };
   const signing = new WatermarkedJournal(options);
-  // With a header in the journal and its wait, the delegate would count as a copy, and wait for finality.
+  // The journal already has a wait of the delegate. If the constructor copied the header of the watermark to this
+  // journal, the record of the delegate would count as a copy, and the delegate would wait for finality.
   t.deepEqual([signing.last(A), signing.outside(A)], [undefined, 'later']);
   t.deepEqual([signing.heldSinceS(A), signing.isCopyFor(A)], [50, false]);
   t.deepEqual(signing.recalled(A), { last: header(9), firstBlockId: '2000' });
@@ -293,7 +294,8 @@ test('a node that signs by its folder alone ignores what the folder has from a w
     opened(true, (signing) => signing.record(A, header(2)));
     watermarks.write(A, marked);
     opened(false, (signing) => t.deepEqual([signing.last(A), signing.movedAtS(A)], [header(7), marked.movedAtS]));
-    // Each of these lines lets the journal write the file again with only the newest values.
+    // Before each of these three headers is written, the journal file has too many lines (`spareLinesMax` is 0). The
+    // journal therefore first replaces the file with a file that contains only the newest values.
     opened(true, (signing) => {
       for (let height = 1; height < 4; height += 1) signing.record('bb'.repeat(32), header(height));
     });

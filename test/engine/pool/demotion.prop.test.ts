@@ -74,7 +74,8 @@ function revertedOneByOne(queues: PoolQueues, blocks: readonly Block[]): void {
 
 test('a revert of many blocks leaves the same queues as the reverts of the single blocks', (t) => {
   const who = fc.constantFrom(...PEOPLE);
-  // The ids of a block and of the pool may be equal, and so may those of two blocks.
+  // The transaction ids come from a small range. A transaction of a block can therefore have the same id as a
+  // transaction in the pool, or as a transaction of another block.
   const transaction = fc.tuple(fc.nat(60), who, who).map((parts) => transfer(...parts));
   const content = fc.array(fc.tuple(fc.constantFrom(...POOL_STATES), transaction), { maxLength: 30 });
   const blocks = fc.array(fc.array(transaction, { maxLength: 4 }), { maxLength: 12 });
