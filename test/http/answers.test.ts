@@ -18,7 +18,10 @@ import { populatedNode } from './populated-node.ts';
 
 const ENVELOPE = ['meta', 'data', 'links'];
 
-/** For each request target: names of the members of the answer in their order, for each generation. */
+/**
+ * For each request target and each generation: the names of the members of `data` in the answer, in their order. If
+ * `data` is a list, the names are those of its first element.
+ */
 const MEMBERS: readonly (readonly [target: string, two: string, three: string])[] = [
   [
     '/accounts',

@@ -7,7 +7,10 @@ import type { MonotonicClock } from '../../src/http/monotonic-clock.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
 import type { Fake } from './fake-node.ts';
 
-/** A loopback address that, unlike 127.0.0.1, is on no whitelist. */
+/**
+ * A loopback address that is not in `access.whiteList`. Clients at this address are therefore strangers, in contrast to
+ * clients at 127.0.0.1.
+ */
 export const STRANGER = '127.0.0.2';
 
 export class BareClient {

@@ -125,8 +125,8 @@ function redoclyProblems(files: readonly string[], cwd: string): readonly string
     env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
   });
   const lines = `${stdout}\n${stderr}`.split('\n');
-  // For each valid file, Redocly prints a line with `validated in`. Without this check, a program that read no file
-  // would look like success.
+  // For each file that Redocly has checked, it prints a line with `validated in`, even if the file has faults. Without
+  // this check, a program that read no file would look like success.
   if (lines.filter((line) => / validated in /.test(line)).length !== files.length) throw new Error(lines.join('\n'));
   return lines.filter((line) => line.startsWith('::'));
 }

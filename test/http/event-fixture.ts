@@ -159,7 +159,8 @@ export async function rebuildChain(
   let origin = await fixture.serve();
   const dice = new Dice(8);
   const subscribers = Array.from({ length: count }, (_, index) => new EventSubscriber(QUERIES[index % QUERIES.length]));
-  // Each subscriber starts before the first block, either at the start of the log or at height 1 of the chain.
+  // At its first connection, each subscriber requests all events from the first block on: either from the start of the
+  // log (`0.0`), or from height 1 of the chain (`fromHeight=1`).
   const connect = (subscriber: EventSubscriber, index: number): Promise<void> =>
     subscriber.connect(origin, subscriber.lastEventId ?? (index % QUERIES.length < 4 ? '0.0' : undefined));
   for (const [index, subscriber] of subscribers.entries()) if (index % 2 === 0) await connect(subscriber, index);

@@ -24,8 +24,8 @@ const TRANSACTION = {
 };
 
 /**
- * The members of a transaction that differ between the generations, and the members that are the same in both
- * generations (`OF_BOTH`).
+ * `OF_BOTH` contains the members that a transaction has in both generations with the same value, and the member `type`.
+ * `TRANSACTIONS` replaces the value of `type` for generation 2.
  */
 const { asset, amount, fee, recipientId, ...OF_BOTH } = TRANSACTION;
 const TRANSACTIONS = {

@@ -165,8 +165,8 @@ const TYPES: Readonly<Record<Generation, Readonly<Record<Payload['kind'], number
     inTransfer: 6,
     outTransfer: 7,
   },
-  // Generation 3 has no type numbers of its own for dapps. For these kinds, the table therefore contains the number 99,
-  // which belongs to no type.
+  // Generation 3 has no new type numbers for dapps: dapp transactions in old blocks keep the numbers 5, 6 and 7 of
+  // generation 2. For the three dapp kinds, this table contains the number 99, which belongs to no type.
   3: {
     transfer: 8,
     secondSignature: 9,

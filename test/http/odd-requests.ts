@@ -1,4 +1,4 @@
-/** Sends random requests with parameter values and bodies that no honest client sends. */
+/** Sends random requests, among them requests with malformed or unusual parameter values and bodies. */
 
 import type { ExecutionContext } from 'ava';
 import { allRoutes } from '../../src/http/routes/all.ts';

@@ -181,8 +181,9 @@ test('several failing parameters are reported in the order of their declaration'
 });
 
 /**
- * Wrong values whose refusal depends on the generation, or that only the extended dialect checks, with the answer of each
- * generation.
+ * Wrong values that the extended dialect refuses. They are not in `REFUSED`, because the answer depends on the
+ * generation or on the dialect. Each entry contains the generation of the node, the request target and the body of the
+ * answer.
  */
 const OWN: readonly (readonly [Generation, string, object])[] = [
   [3, '/peers?state=9', mismatch('state', 'string', 'number')],

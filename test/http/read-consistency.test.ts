@@ -172,7 +172,8 @@ test("a request that waits for a height does not get an earlier request's cached
   const { ask, grow, listeners, afterStatus } = await growing(t);
   const wanted = TIP.height + 1;
   const path = '/api/node/status';
-  // The tick cache (`fast-path.ts`) answers only requests that do not accept compression.
+  // The tick cache (`fast-path.ts`) keeps answers for one iteration of the event loop. The node answers a request from
+  // the tick cache only if the request does not accept compression.
   const init = { headers: { 'accept-encoding': 'identity' } };
   const waits = ask(`${path}?minHeight=${wanted}`, init);
   await untilWaiting(listeners);

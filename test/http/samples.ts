@@ -48,7 +48,7 @@ export function refusedValue({ schema }: Parameter): string {
   if (schema.type === 'boolean') return '1';
   if (schema.format !== undefined) return REFUSED[schema.format] ?? '';
   if (schema.type === 'integer') return 'x';
-  // If a query value has the form of an integer, the node parses it as a number, so a text parameter refuses this
-  // value.
+  // Here, the parameter is a text without a format. If it has no `maxLength` either, the node refuses a value that
+  // looks like an integer, because the node parses this value as a number.
   return schema.maxLength === undefined ? '123' : 'x'.repeat(schema.maxLength + 1);
 }

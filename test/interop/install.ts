@@ -1,7 +1,8 @@
 /**
- * Installs the programs for real nodes into a cache folder outside the repository: the releases of the reference, the
- * old Node.js versions of these releases (from the npm registry), and PostgreSQL if this machine does not have it.
- * Existing files are not downloaded again. If a download fails, the whole run of the interop cases fails.
+ * Installs the programs for real nodes outside the repository: the releases of the reference, the old Node.js versions
+ * of these releases (from the npm registry), and PostgreSQL if this machine does not have it. The programs are in a
+ * cache folder. If this process runs as root, PostgreSQL is instead in the folder for temporary files. Existing files
+ * are not downloaded again. If a download fails, the whole run of the interop cases fails.
  */
 
 import { execFile } from 'node:child_process';

@@ -1,6 +1,6 @@
 /**
- * Creates transactions of every type, and posts them to the nodes of a world. Uses the client library of lisk-sdk for
- * the generation of the network.
+ * Creates transactions of every type, and posts them to the nodes of a world. Uses the client library of lisk-sdk that
+ * belongs to the network's generation.
  */
 
 import { createRequire } from 'node:module';

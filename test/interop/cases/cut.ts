@@ -11,8 +11,9 @@ import { eventually, namesOf, untilCommonBlock, untilHeight } from '../waiting.t
 
 const BLOCKS_APART = 30;
 /**
- * The case waits at most the time of this number of blocks until fork choice prefers the longer branch. One round is
- * enough: in a round, every delegate of the side with the longer branch forges once.
+ * Before the cut ends, the case waits until fork choice prefers the longer branch. The time limit of this wait is
+ * `blocksMs` of this number of blocks. One round is enough: in a round, every delegate of the side with the longer
+ * branch forges once.
  */
 const BETTER_BLOCKS_MAX = 101;
 /**

@@ -2,7 +2,8 @@
  * (b) and (c): a node forges with all delegates. It is a node of lisk-sdk in case (b), and one of ours in case (c).
  * First it is alone, its clock starts in the past, and it forges the blocks of slots whose time has already passed
  * (past slots). Then a node of the other kind connects to it and downloads its blocks. A client posts transactions of
- * every type to both nodes. Finally, a new node of the other kind downloads the whole chain from the forging node only.
+ * every type. It posts each transaction to one of the two nodes, and takes these nodes in turn. Finally, a new node of
+ * the other kind downloads the whole chain from the forging node only.
  */
 
 import { compareNodes } from '../compare.ts';

@@ -1,7 +1,8 @@
 /**
- * (d) Two real nodes (of lisk-sdk) and three of ours share the delegates for more than three rounds. Transactions of
- * every type enter at all nodes. All nodes must have one chain and give equal answers. No node may ban or penalise a
- * peer. After the nodes have found each other, no node may revert a block.
+ * (d) Two real nodes (of lisk-sdk) and three of ours share the delegates for more than three rounds. A client posts
+ * transactions of every type. It posts each transaction to one node, and takes the five nodes in turn. All nodes must
+ * have one chain and give equal answers. No node may ban or penalise a peer. After the nodes have found each other, no
+ * node may revert a block.
  */
 
 import { blocksMs, type MixedNet } from '../mixed-net.ts';
