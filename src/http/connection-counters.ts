@@ -68,9 +68,13 @@ export class ConnectionCounters {
     return undefined;
   }
 
-  left(holder: number, key: string): void {
-    // A process cannot close more connections of an address than were counted for the process.
-    if ((this.#byKey.get(key)?.byHolder.get(holder) ?? 0) > 0) this.#change(holder, key, -1);
+  /**
+   * @param count number of closed connections. If it is above the number that was counted for the process, no
+   *   connection of the address stays counted for the process
+   */
+  left(holder: number, key: string, count = 1): void {
+    const held = this.#byKey.get(key)?.byHolder.get(holder) ?? 0;
+    if (held > 0) this.#change(holder, key, -Math.min(count, held));
   }
 
   /**

@@ -33,7 +33,7 @@ import express, {
 import { messageOf } from '../primitives/errors.ts';
 import type { NodeApi } from '../ports/node-api.ts';
 import { guardRoutes, type RouteGuard } from './access.ts';
-import { BODY_BYTES_MAX } from './admission/limits.ts';
+import { BODY_BYTES_MAX, BODY_LEVELS_MAX } from './admission/limits.ts';
 import type { ResponseCache } from './response-cache.ts';
 import { createCorsHeaders } from './cors-headers.ts';
 import type { HttpDialect } from './dialect.ts';
@@ -136,7 +136,8 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
 
 /**
  * Returns the body parsers of a path; an empty list if no route of the path takes a body. The body parsers refuse
- * compressed bodies, because a few bytes can decompress to megabytes.
+ * compressed bodies, because a few bytes can decompress to megabytes. They also refuse bodies with more levels than
+ * `BODY_LEVELS_MAX`.
  */
 function bodyParsers(path: string, routes: readonly Route[]): readonly RequestHandler[] {
   const withBody = new Set(routes.filter(({ body }) => body !== undefined).map(({ method }) => method as string));
@@ -147,9 +148,20 @@ function bodyParsers(path: string, routes: readonly Route[]): readonly RequestHa
     ...(path === FORM_PATH ? [express.urlencoded({ ...limits, extended: false })] : []),
   ];
   return parsers.map((read): RequestHandler => (request, response, next) => {
-    if (withBody.has(request.method)) whileReadable(request.socket, () => read(request, response, next));
+    const finish = (error?: unknown): void => next(error ?? refusalOfLevels(request.body));
+    if (withBody.has(request.method)) whileReadable(request.socket, () => read(request, response, finish));
     else next();
   });
+}
+
+function refusalOfLevels(body: unknown): Problem | undefined {
+  const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+  let open = [body].filter(isObject);
+  for (let levels = 0; open.length > 0; levels += 1) {
+    if (levels === BODY_LEVELS_MAX) return malformedBody(`the body has more than ${BODY_LEVELS_MAX} levels`);
+    open = open.flatMap((each) => Object.values(each) as unknown[]).filter(isObject);
+  }
+  return undefined;
 }
 
 /**

@@ -72,8 +72,9 @@ export class SharedCounters {
     return reason;
   }
 
-  left(holder: number, key: string): void {
-    this.#connections.left(holder, key);
+  /** @param count number of closed connections; see `ConnectionCounters.left` */
+  left(holder: number, key: string, count = 1): void {
+    this.#connections.left(holder, key, count);
     this.#notifyFull();
   }
 
@@ -96,13 +97,15 @@ export class SharedCounters {
     return true;
   }
 
-  replayEnded(holder: number, key: string): void {
+  /** @param count number of ended replays. If it is above the number of counted replays, no replay stays counted */
+  replayEnded(holder: number, key: string, count = 1): void {
     const held = this.#replaysOf.get(holder);
-    const count = held?.get(key) ?? 0;
-    if (held === undefined || count === 0) return;
-    if (count > 1) held.set(key, count - 1);
+    const before = held?.get(key) ?? 0;
+    if (held === undefined || before === 0) return;
+    const ended = Math.min(count, before);
+    if (before > ended) held.set(key, before - ended);
     else held.delete(key);
-    this.#replays.end(key);
+    for (let at = 0; at < ended; at += 1) this.#replays.end(key);
   }
 
   /** @param times number of the address's refused connections and requests that this call reports */

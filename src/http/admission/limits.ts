@@ -49,6 +49,13 @@ export const RESERVED_SHARE = 0.1;
 export const BODY_BYTES_MAX = 128 * 1024;
 
 /**
+ * Maximum number of levels of objects and lists in a request body. A transaction has at most 258 levels, because its
+ * asset has at most 256 levels. A reading process sends the body to the node. In a measurement, Node.js 20 could not
+ * read a message with more than 1,900 levels, and the node ended.
+ */
+export const BODY_LEVELS_MAX = 500;
+
+/**
  * The rate limit counts a request with a large body as several requests: the size of the body divided by this number of
  * bytes, rounded up.
  */

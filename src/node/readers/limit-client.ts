@@ -15,6 +15,7 @@ import type { SharedLimits, SharedLimitsListener, SharedRefusalReason } from '..
 import type { Allowance } from '../../http/admission/allowance.ts';
 import {
   busy,
+  CLIENT_CHARS_MAX,
   LIMIT_ANSWER_MS_MAX,
   LIMIT_ASKS_AT_ONCE,
   LIMIT_ASKS_WAITING_MAX,
@@ -70,24 +71,24 @@ export class LimitClient implements SharedLimits {
   }
 
   async take(client: string, cost: number): Promise<Allowance> {
-    const answer = await this.#put({ client, cost });
+    const answer = await this.#put({ client: cut(client), cost });
     if (answer === null || typeof answer === 'string') throw new Error('the node sent the answer to another request');
     return answer;
   }
 
   async arrive(key: string): Promise<SharedRefusalReason | undefined> {
-    const answer = await this.#put({ key });
+    const answer = await this.#put({ key: cut(key) });
     if (answer === 'replays' || (answer !== null && typeof answer !== 'string'))
       throw new Error('the node sent the answer to another request');
     return answer ?? undefined;
   }
 
   async replay(key: string): Promise<boolean> {
-    return (await this.#put({ replay: key })) === null;
+    return (await this.#put({ replay: cut(key) })) === null;
   }
 
   replayEnded(key: string): void {
-    this.#replaysEnded.set(key, (this.#replaysEnded.get(key) ?? 0) + 1);
+    increment(this.#replaysEnded, cut(key));
     this.#sendReport();
   }
 
@@ -102,18 +103,18 @@ export class LimitClient implements SharedLimits {
   }
 
   left(key: string): void {
-    this.#left.set(key, (this.#left.get(key) ?? 0) + 1);
+    increment(this.#left, cut(key));
     this.#sendReport();
   }
 
   refused(key: string): void {
-    const times = this.#refused.get(key) ?? 0;
-    if (times > 0 || this.#refused.size < LIMIT_REPORTED_MAX) this.#refused.set(key, times + 1);
+    const known = cut(key);
+    if (this.#refused.has(known) || this.#refused.size < LIMIT_REPORTED_MAX) increment(this.#refused, known);
     this.#sendReport();
   }
 
   shutOut(key: string): void {
-    if (this.#shutOut.size < LIMIT_REPORTED_MAX) this.#shutOut.add(key);
+    if (this.#shutOut.size < LIMIT_REPORTED_MAX) this.#shutOut.add(cut(key));
     this.#sendReport();
   }
 
@@ -196,4 +197,13 @@ export class LimitClient implements SharedLimits {
     this.#refused.clear();
     this.#shutOut.clear();
   }
+}
+
+/** The node refuses a longer address or key. Each method cuts in the same way, so the counts stay correct. */
+function cut(client: string): string {
+  return client.slice(0, CLIENT_CHARS_MAX);
+}
+
+function increment(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
 }

@@ -8,15 +8,7 @@
  */
 
 import { SharedCounters } from '../../http/shared-counters.ts';
-import {
-  LIMIT_ASKS_AT_ONCE,
-  LIMIT_REPORTED_MAX,
-  type LimitAnswer,
-  type LimitAsk,
-  type LimitReport,
-  type ReaderSettings,
-  type ToReader,
-} from './messages.ts';
+import type { LimitAnswer, LimitAsk, LimitReport, ReaderSettings, ToReader } from './messages.ts';
 
 export class LimitServer {
   readonly #counters: SharedCounters;
@@ -52,16 +44,16 @@ export class LimitServer {
    * replays, refusals and shut-out clients. Then the method answers the limit checks of the report in their order.
    *
    * @param reader id of the reader that sent the report
+   * @param report a report that `readMessage` has checked
    */
   take(reader: number, report: LimitReport): readonly LimitAnswer[] {
     const { trusted, left, replaysEnded, asks, refused, shutOut } = report;
     if (trusted !== 0) this.#counters.trusted(reader, trusted);
-    for (const [key, count] of replaysEnded)
-      for (let at = 0; at < count; at += 1) this.#counters.replayEnded(reader, key);
-    for (const [key, count] of left) for (let at = 0; at < count; at += 1) this.#counters.left(reader, key);
-    for (const [key, times] of refused.slice(0, LIMIT_REPORTED_MAX)) this.#counters.refused(key, times);
-    for (const key of shutOut.slice(0, LIMIT_REPORTED_MAX)) this.#counters.shutOut(key);
-    return asks.slice(0, LIMIT_ASKS_AT_ONCE).map((ask) => this.#answer(reader, ask));
+    for (const [key, count] of replaysEnded) this.#counters.replayEnded(reader, key, count);
+    for (const [key, count] of left) this.#counters.left(reader, key, count);
+    for (const [key, times] of refused) this.#counters.refused(key, times);
+    for (const key of shutOut) this.#counters.shutOut(key);
+    return asks.map((ask) => this.#answer(reader, ask));
   }
 
   /** Stops counting the connections and replays of a reader that has ended. */

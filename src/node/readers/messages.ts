@@ -1,8 +1,10 @@
 /**
  * Messages between the node and a process that answers HTTP for the node (a reader). All messages are plain data. A
  * message of the kind `socket` also carries a listening socket. A client could exploit a fault of a reader and control
- * what this reader sends. The node therefore lets a reader call only the methods in `READS` and `WRITES`, and limits
- * the number of unanswered calls. From one message, the node answers at most `LIMIT_ASKS_AT_ONCE` limit checks.
+ * what this reader sends. The node therefore checks each message (`readMessage`): its members, and the limits on the
+ * size of each number, text and list. The node kills a reader that sends a message outside these limits. The node lets a
+ * reader call only the methods in `READS` and `WRITES`, and limits the number of unanswered calls. The node does not
+ * limit how many messages a reader sends in a second. Node.js reads the bytes of the channel before the check.
  */
 
 import type { ErrorData } from '../../primitives/errors.ts';
@@ -80,6 +82,19 @@ export const READ_ANSWER_MS_MAX = 10_000;
  * reader normally serves fewer clients than this maximum.
  */
 export const LIMIT_REPORTED_MAX = 1_000;
+
+/**
+ * Maximum length of the address or key of a client. An address has less than 100 characters. If a client writes a longer
+ * text into `X-Forwarded-For`, the reader uses only the beginning of the text.
+ */
+export const CLIENT_CHARS_MAX = 256;
+
+/** Maximum number of log lines in one report; the reader drops further lines. */
+export const REPORT_LINES_MAX = 500;
+/** Maximum number of histogram values in one report; the reader drops further values. */
+export const REPORT_VALUES_MAX = 10_000;
+/** Maximum length of each text in the fields of a log line; the reader cuts longer texts. A log shows less of a text. */
+export const LOG_TEXT_CHARS_MAX = 10_000;
 
 /**
  * A limit check of a reader. There are three kinds:

@@ -32,7 +32,7 @@ import type { ChainReader, ReaderSnapshot } from '../../store/chain/reader.ts';
 import { createQueries } from '../../store/query/queries.ts';
 import { readyOf } from '../node-api.ts';
 import { yieldToEventLoop } from '../system.ts';
-import type { NodeUpdate } from './messages.ts';
+import { CLIENT_CHARS_MAX, type NodeUpdate } from './messages.ts';
 import type { NodeRpcClient } from './node-rpc-client.ts';
 
 export interface ReaderApiParts {
@@ -118,7 +118,7 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
       return status.height > height() ? { ...status, ...ofView(view.snapshot.store) } : status;
     },
     poolEntries: (state) => read<readonly PoolEntry[]>('poolEntries', state),
-    signersOf: (id, client) => read<GroupSigners | undefined>('signersOf', id, client),
+    signersOf: (id, client) => read<GroupSigners | undefined>('signersOf', id, cut(client)),
     peers: () => read<readonly PeerEntry[]>('peers'),
     peerVerdicts: () => read<readonly PeerVerdict[]>('peerVerdicts'),
     forgers: (limit, offset) => read<Page<Forger>>('forgers', limit, offset),
@@ -127,9 +127,10 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
     diagnostics: (limit) => read<readonly Diagnostic[]>('diagnostics', limit),
     slotReport: (firstSlot, count) => read<SlotReport>('slotReport', firstSlot, count),
     metricsText: () => read<string>('metricsText'),
-    submitTransaction: (json, client) => write<SubmitResult>('submitTransaction', json, client),
-    submitSignature: (json, client) => write<SubmitResult>('submitSignature', json, client),
-    registerSecondSignature: (...args) => write<SubmitResult>('registerSecondSignature', ...args),
+    submitTransaction: (json, client) => write<SubmitResult>('submitTransaction', json, cut(client)),
+    submitSignature: (json, client) => write<SubmitResult>('submitSignature', json, cut(client)),
+    registerSecondSignature: (keyPair, secondPublicKey, client) =>
+      write<SubmitResult>('registerSecondSignature', keyPair, secondPublicKey, cut(client)),
     setForging: (...args) => write<ForgingDelegate>('setForging', ...args),
   };
   return {
@@ -158,4 +159,9 @@ function heldQueries(queries: ChainQueries, snapshot: ReaderSnapshot): ChainQuer
     voters: (publicKey, query) => snapshot.hold(() => queries.voters(publicKey, query)),
     roundForgingStatistics: (...args) => snapshot.hold(() => queries.roundForgingStatistics(...args)),
   };
+}
+
+/** Cuts the text that a client wrote into `X-Forwarded-For`, because the node refuses a longer text. */
+function cut(client: string | undefined): string | undefined {
+  return client?.slice(0, CLIENT_CHARS_MAX);
 }

@@ -7,7 +7,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 import { programBeside } from '../../workers/job-threads.ts';
-import type { FromReader } from './messages.ts';
+import { isRecord } from './shapes.ts';
 
 /**
  * Maximum heap of a reader in megabytes. A reader whose heap reaches this size ends immediately, and the reader pool
@@ -34,8 +34,9 @@ export function forkReader(program?: string): ReaderChild {
   });
   let isLoaded = false;
   let notify: (() => void) | undefined;
-  child.on('message', ({ kind }: FromReader) => {
-    if (kind !== 'loaded') return;
+  // The reader pool checks each message and kills a reader that sends a wrong message. Here only `loaded` matters.
+  child.on('message', (plain: unknown) => {
+    if (!isRecord(plain) || plain['kind'] !== 'loaded' || isLoaded) return;
     isLoaded = true;
     notify?.();
   });

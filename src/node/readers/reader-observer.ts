@@ -5,12 +5,20 @@
  */
 
 import type { LogFields, LogLevel, Observer } from '../../ports/observer.ts';
-import type { MetricValue, LogLine, ReaderReport } from './messages.ts';
+import {
+  LOG_TEXT_CHARS_MAX,
+  REPORT_LINES_MAX,
+  REPORT_VALUES_MAX,
+  type LogLine,
+  type MetricValue,
+  type ReaderReport,
+} from './messages.ts';
 
-/** Maximum number of log lines in one report; the reader drops further lines. */
-const LINES_MAX = 500;
-/** Maximum number of histogram values in one report; the reader drops further values. */
-const VALUES_MAX = 10_000;
+/**
+ * Maximum number of gauges that the node keeps for each reader. A reader has fewer than ten gauges. Without a maximum,
+ * a reader could fill the memory of the node with labels that it makes up.
+ */
+const GAUGES_MAX = 250;
 
 type Labels = Readonly<Record<string, string>> | undefined;
 
@@ -32,7 +40,8 @@ export class ReaderObserver implements Observer {
   }
 
   log(level: LogLevel, code: string, message: string, fields?: LogFields): void {
-    if (this.#logs.length < LINES_MAX) this.#logs.push({ level, code, message, fields: fields && plainFields(fields) });
+    if (this.#logs.length >= REPORT_LINES_MAX) return;
+    this.#logs.push({ level, code, message, fields: fields && plainFields(fields) });
   }
 
   count(metric: string, by = 1, labels?: Labels): void {
@@ -45,7 +54,7 @@ export class ReaderObserver implements Observer {
   }
 
   observe(metric: string, value: number, labels?: Labels): void {
-    if (this.#values >= VALUES_MAX) return;
+    if (this.#values >= REPORT_VALUES_MAX) return;
     this.#values += 1;
     const name = nameOf(metric, labels);
     const known = this.#observations.get(name);
@@ -93,7 +102,10 @@ export class ReaderGauges {
     }
     const known = this.#byReader.get(reader) ?? new Map<string, MetricValue>();
     this.#byReader.set(reader, known);
-    for (const gauge of gauges) known.set(nameOf(gauge.metric, gauge.labels), gauge);
+    for (const gauge of gauges) {
+      const name = nameOf(gauge.metric, gauge.labels);
+      if (known.has(name) || known.size < GAUGES_MAX) known.set(name, gauge);
+    }
     this.#sum(gauges);
   }
 
@@ -117,9 +129,12 @@ function nameOf(metric: string, labels: Labels): string {
   return labels === undefined ? metric : `${metric} ${JSON.stringify(labels)}`;
 }
 
-/** Copies the fields as JSON values, which can be sent to another process. A bigint becomes text. */
+/** Copies the fields as JSON values, which can be sent to another process. A bigint becomes text. Cuts long texts. */
 function plainFields(fields: LogFields): LogFields {
-  return JSON.parse(
-    JSON.stringify(fields, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)),
-  ) as LogFields;
+  return JSON.parse(JSON.stringify(fields, (_, value: unknown) => plainValue(value))) as LogFields;
+}
+
+function plainValue(value: unknown): unknown {
+  if (typeof value === 'string') return value.slice(0, LOG_TEXT_CHARS_MAX);
+  return typeof value === 'bigint' ? value.toString() : value;
 }

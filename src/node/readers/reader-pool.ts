@@ -14,6 +14,7 @@ import type { LogFields, Observer } from '../../ports/observer.ts';
 import type { IndexUsers } from '../../ports/store.ts';
 import { messageOf } from '../../primitives/errors.ts';
 import { errorOf, type FromReader, type ReaderSettings, type SocketName, type ToReader } from './messages.ts';
+import { closeHandle, readMessage } from './reader-message.ts';
 import { noteReader } from './leftover-readers.ts';
 import { indexUsersAmong } from './index-users.ts';
 import { LimitServer } from './limit-server.ts';
@@ -155,19 +156,27 @@ export function createReaderPool({
       end: new NodeRpcServer(api, send),
       send,
       ...{ beganMs: clock.nowMs(), number: freeNumber([...readers.values()]), memoryBytes: 0, requests: 0 },
-      ...{ silentPings: 0, isReady: false, isReplaced: false, isDraining: false },
+      ...{ silentPings: 0, isReady: false, isReplaced: false, isDraining: false, isRefused: false },
     };
     readers.set(id, reader);
     return new Promise((resolve, reject) => {
-      child.on('message', (plain, socket) => {
-        const message = plain as FromReader;
+      child.on('message', (plain: unknown, handle: unknown) => {
+        // More messages can arrive after the node has killed the reader.
+        if (reader.isRefused) return closeHandle(handle);
+        const read = readMessage(plain, handle);
+        if ('wrong' in read) {
+          closeHandle(handle);
+          return refuse(reader, read.wrong);
+        }
+        const { message, socket } = read;
         reader.silentPings = 0;
         switch (message.kind) {
           case 'loaded':
           case 'waiting':
             return;
           case 'socket':
-            if (socket !== undefined && !held.has(message.name)) held.set(message.name, socket as ListeningSocket);
+            if (held.has(message.name)) closeHandle(socket);
+            else if (socket !== undefined) held.set(message.name, socket);
             return;
           case 'ready': {
             const { kind: _kind, ...found } = message;
@@ -185,11 +194,14 @@ export function createReaderPool({
           case 'write':
             return void reader.end.write(message.id, message.call);
           case 'limits':
+            // The messages of a reader that has ended can arrive after its end. Its connections must not count then.
+            if (!readers.has(id)) return;
             return send({ kind: 'limits', answers: limits.take(id, message.report) });
           case 'taken':
             return reader.end.taken();
           case 'report':
             gauges.add(id, message.report);
+            if (!readers.has(id)) gauges.forget(id);
             return send({ kind: 'reportTaken' });
           case 'pong':
             return onPong(reader, message);
@@ -215,10 +227,24 @@ export function createReaderPool({
     });
   };
 
+  /**
+   * Kills a reader that has sent a message which a correct reader does not send. An attacker possibly controls this
+   * reader. The handler of `exit` starts a replacement.
+   *
+   * @param member path to the wrong member of the message
+   */
+  const refuse = (reader: Reader, member: string): void => {
+    reader.isRefused = true;
+    reader.process.kill('SIGKILL');
+    const text = 'A process that answers HTTP sent a wrong message, and is replaced';
+    observer.log('warn', 'HTTP_READER_LOST', text, { pid: reader.process.pid, member });
+  };
+
   const lost = (reader: Reader, how: string): void => {
     if (isClosed || ports === undefined) return;
     // The pool does not log that a drained reader has ended with exit code 0, because the replacement already runs.
-    if (!reader.isDraining || reader.process.exitCode !== 0) {
+    // `refuse` has already logged why the pool killed a refused reader.
+    if (!reader.isRefused && (!reader.isDraining || reader.process.exitCode !== 0)) {
       const { pid } = reader.process;
       observer.log('warn', 'HTTP_READER_LOST', 'A process that answers HTTP ended, and is replaced', { pid, how });
     }

@@ -33,6 +33,8 @@ export interface Reader {
   isReplaced: boolean;
   /** True after the pool has sent the message `drain` to the reader. */
   isDraining: boolean;
+  /** True after the pool has killed the reader for a wrong message. The pool ignores all later messages. */
+  isRefused: boolean;
 }
 
 export function statusOf({ number, beganMs, memoryBytes, requests, isReady, isReplaced }: Reader): ReaderStatus {

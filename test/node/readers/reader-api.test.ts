@@ -8,6 +8,7 @@ import test, { type ExecutionContext } from 'ava';
 import { createHttpServer } from '../../../src/http/http-server.ts';
 import { chainDirectory, openChain } from '../../../src/node/chain-tool.ts';
 import type { FromReader, ToReader } from '../../../src/node/readers/messages.ts';
+import { readMessage } from '../../../src/node/readers/reader-message.ts';
 import { NodeRpcClient } from '../../../src/node/readers/node-rpc-client.ts';
 import { NodeRpcServer } from '../../../src/node/readers/node-rpc-server.ts';
 import { createReaderApi } from '../../../src/node/readers/reader-api.ts';
@@ -46,6 +47,7 @@ async function setUpReaders(t: ExecutionContext) {
   const toNode = (message: FromReader): void => {
     const copy = structuredClone(message);
     asked.push(copy);
+    t.false('wrong' in readMessage(copy), JSON.stringify(copy));
     setImmediate(() => {
       if (copy.kind === 'reads') void end.reads(copy.calls);
       if (copy.kind === 'write') void end.write(copy.id, copy.call);

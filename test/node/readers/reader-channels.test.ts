@@ -6,6 +6,7 @@ import {
   LIMIT_ANSWER_MS_MAX,
   LIMIT_ASKS_WAITING_MAX,
   READ_ANSWER_MS_MAX,
+  WRITES_AT_ONCE,
   type FromReader,
 } from '../../../src/node/readers/messages.ts';
 import { NodeRpcClient } from '../../../src/node/readers/node-rpc-client.ts';
@@ -77,4 +78,14 @@ test('reads time out while the node is silent, later ones at once, and are sent 
   t.is(sent.length, 2);
   channel.answered([{ value: 'now' }]);
   t.is(await again, 'now');
+});
+
+test('a write whose arguments cannot be sent fails, and does not count as unanswered', async (t) => {
+  const { clock } = setUpChannels();
+  const refuse = (): never => {
+    throw new RangeError('too deep');
+  };
+  const channel = new NodeRpcClient(refuse, clock);
+  for (let count = 0; count <= WRITES_AT_ONCE; count += 1)
+    await t.throwsAsync(channel.write('submitTransaction', {}), { message: 'too deep' });
 });

@@ -7,6 +7,7 @@ import { HTTP_DEFAULTS, type HttpOptions } from '../../../src/http/options.ts';
 import { LimitClient } from '../../../src/node/readers/limit-client.ts';
 import { LimitServer } from '../../../src/node/readers/limit-server.ts';
 import type { FromReader, ToReader } from '../../../src/node/readers/messages.ts';
+import { readMessage } from '../../../src/node/readers/reader-message.ts';
 import { systemClock } from '../../../src/node/system.ts';
 import { requestBytes, serveBytes, STRANGER, type BareClient, type Dial } from '../../http/bare-client.ts';
 import { fakeNode } from '../../http/fake-node.ts';
@@ -45,6 +46,7 @@ async function setUpReaders(t: ExecutionContext, changed: Partial<HttpOptions['l
   for (const reader of [1, 2]) {
     const send = (message: FromReader): void => {
       const copy = structuredClone(message);
+      t.false('wrong' in readMessage(copy), JSON.stringify(copy));
       const hear = (): void => {
         if (copy.kind === 'limits') channel.answered(structuredClone(end.take(reader, copy.report)));
       };
@@ -261,4 +263,30 @@ test('an address has one limit of event replays over two processes, and gets a f
   t.false(await second.replay('an address'));
   end.forget(2);
   t.true(await first.replay('an address'));
+});
+
+test('a report with a count above the number of connections and replays only ends those that are counted', (t) => {
+  const options = { ...PUBLIC, limits: { ...limits, connectionsPerAddressMax: 5 } };
+  const end = new LimitServer(
+    options,
+    () => undefined,
+    () => undefined,
+  );
+  const nothing = { trusted: 0, left: [], replaysEnded: [], refused: [], shutOut: [], asks: [] };
+  const key = 'an address';
+  const ask = (reader: number, connections: number, replays: number): readonly unknown[] => {
+    const keys = Array.from({ length: connections }, () => ({ key }));
+    return end.take(reader, {
+      ...nothing,
+      asks: [...keys, ...Array.from({ length: replays }, () => ({ replay: key }))],
+    });
+  };
+  t.deepEqual(ask(1, 3, 2), [null, null, null, null, null]);
+  t.deepEqual(ask(2, 3, 3), [null, null, 'address_connections', null, null, 'replays']);
+  const startMs = performance.now();
+  const many = [[key, Number.MAX_SAFE_INTEGER]] as const;
+  end.take(1, { ...nothing, left: many, replaysEnded: many });
+  t.true(performance.now() - startMs < 1_000);
+  // The connections and replays at the other reader still count.
+  t.deepEqual(ask(1, 4, 3), [null, null, null, 'address_connections', null, null, 'replays']);
 });
