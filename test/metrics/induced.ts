@@ -51,8 +51,9 @@ const ALERT_MS_MAX = 150_000;
 /** Before the test causes the first fault, Prometheus scrapes the healthy network for this time. */
 const HEALTHY_MS = 120_000;
 /**
- * The test uses a copy of the file with the alert rules for Prometheus (`RULES_FILE`). The copy has shorter times. In
- * this copy, the condition of an alert must hold for `FOR` before the alert fires (the member `for` of the rule).
+ * The test uses a copy of the file with the alert rules for Prometheus (`RULES_FILE`). The copy has shorter times. Some
+ * rules have the member `for`: the time for which the condition of the alert must hold before the alert fires. In the
+ * copy, this time is `FOR`.
  */
 const FOR = '6s';
 /**
@@ -62,8 +63,9 @@ const FOR = '6s';
 const FINALITY_WINDOW = '1m';
 const LIMIT_MB = 1280;
 /**
- * The test starts one more node, with the memory limit `LIMIT_MB`. This is the size of a buffer that the test allocates
- * in the process of that node. The buffer and the node's own memory together take between 85 % and 100 % of `LIMIT_MB`.
+ * The test starts one more node, with the memory limit `LIMIT_MB`. `BALLAST_BYTES` is the size of a buffer that the
+ * test allocates in the process of that node. The buffer and the node's own memory together take between 85 % and 100 %
+ * of `LIMIT_MB`.
  */
 const BALLAST_BYTES = 1_080_000_000;
 const SMALL_DISK_MB = 400;
@@ -131,8 +133,9 @@ async function faultsOfDevnet({ net }: Place, alerts: Alerts): Promise<void> {
 
   const { pid = 0 } = (await list(net))[2] ?? {};
   process.kill(pid, 'SIGSTOP');
-  // Node 2 is suspended for 25 seconds. The delegate of node 2 has a slot every ten seconds, so the delegate misses at
-  // least two slots.
+  // Node 2 is suspended for 25 seconds. In this time, there are at least eleven whole slots of two seconds. The
+  // delegate of node 2 owns at least one of these slots, even if a new round changes the order of the five delegates.
+  // The delegate therefore misses at least one slot.
   await sleep(25_000);
   process.kill(pid, 'SIGCONT');
   await alerts.wait('BloomerySlotMissed', 2);
@@ -392,8 +395,9 @@ function startPrometheus(program: string, directory: string, port: number): Chil
 }
 
 /**
- * Returns a copy of the rules in which the shorter durations `FOR` and `FINALITY_WINDOW` replace the durations of the
- * file. The thresholds of the rules stay the same.
+ * Returns a copy of the rules with two shorter times. `FOR` replaces the value of each member `for`. `FINALITY_WINDOW`
+ * replaces the time window of the alert `BloomeryFinalityStands`. The time windows of all other alerts, and the
+ * thresholds of all rules, stay the same.
  */
 function shortened({ groups }: Untyped): Untyped {
   return {

@@ -3,8 +3,8 @@
  * with and without the fault that the alert reports. Second, it checks the metrics of a devnet with `promtool check
  * metrics`. A Prometheus server scrapes this devnet, and must find data for every query and variable of the Grafana
  * file. Third, the command causes faults of running nodes. Each fault must raise its alert. For this third part, the
- * command uses a copy of the Prometheus rules in which an alert needs less time to fire. The command needs `prometheus`
- * and `promtool`, and uses only the loopback address.
+ * command uses a copy of the Prometheus rules in which the alerts with the member `for` need less time to fire. The
+ * command needs `prometheus` and `promtool`, and uses only the loopback address.
  */
 
 import type { Generation } from '../../src/protocol/params.ts';

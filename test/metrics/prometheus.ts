@@ -39,8 +39,8 @@ const NODES = 4;
 const TRANSFERS = 10;
 const SCRAPES_EVERY_S = 1;
 /**
- * Prometheus scrapes the devnet for this time before the test sends queries. The time windows of the queries are
- * several minutes long, but two samples of each metric are enough for an answer.
+ * Prometheus scrapes the devnet for at least this time before the test sends queries. The time windows of the queries
+ * are several minutes long, but two samples of each metric are enough for an answer.
  */
 const SCRAPED_MS = 15_000;
 const WAIT_MS = 60_000;

@@ -116,8 +116,9 @@ test('endless requests of strangers use up their budget and are then refused; lo
   let nowMs = 0;
   const budget = new VerificationBudget({ clock: { nowMs: () => nowMs }, spentMs: () => 0 });
   const codes = new Map<string | undefined, number>();
-  // For five seconds, each of fifty remote clients asks ten times in each second for the signers of a transaction. The
-  // clients ask about eleven transactions in turn.
+  // For five seconds, each of fifty remote clients asks ten times in each second for the signers of a transaction.
+  // There are eleven such transactions. Each client asks about one of them after another, and begins again after eleven
+  // requests.
   for (; nowMs <= 5_000; nowMs += 100) {
     for (let at = 0; at < 50; at += 1) {
       const code = await ask(ids[(at + nowMs / 100) % 11] ?? '', budget.payer(`http 203.0.113.${at}`, 'clients')).then(

@@ -170,7 +170,8 @@ test('a delegate without a header stays a copy through restarts and rewrites, un
     for (let height = 1; height < 4; height += 1) journal.record(B, header(height));
   });
   opened((journal) => t.deepEqual([journal.isCopyFor(A), journal.heldSinceS(A)], [true, 500]));
-  // The record has no header, so it does not show that the delegate has signed nothing since.
+  // The record has no header of the delegate. The record therefore does not prove that the journal contains the newest
+  // header of the delegate, and the journal still counts as a copy for this delegate.
   opened((journal) => journal.take(takenOf(journal, whole, 500)));
   opened((journal) => t.true(journal.isCopyFor(A)));
   from.record(A, header(60));

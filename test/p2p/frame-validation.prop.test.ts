@@ -53,7 +53,10 @@ const { value: anything } = fc.letrec<{ value: unknown }>((tie) => ({
     fc.array(tie('value'), { maxLength: 4 }),
   ),
 }));
-/** Generates random frames that differ from valid frames in a few wrong, missing or additional members. */
+/**
+ * Generates random values (`anything`), and random frames that differ from valid frames in a few wrong, missing or
+ * additional members.
+ */
 const nearFrame = fc.oneof(
   anything,
   fc.record(

@@ -1,9 +1,9 @@
 /**
- * The script of `npm run -s sbom`. It prints a software bill of materials (SBOM): a list of the packages of which a node
- * and its pages consist. The bill has the format CycloneDX. npm creates a bill from the lockfile, and this script removes the packages
- * that only development needs. `npm sbom --omit dev` would also remove packages that both development and the node
- * need. The bill also contains the packages that the build bundles into programs and pages, even if the lockfile marks
- * them as development packages.
+ * The script of `npm run -s sbom`. It prints a software bill of materials (SBOM): a list of the packages of which a
+ * node and its pages consist. The bill has the format CycloneDX. npm creates a bill from the lockfile, and this script
+ * removes the packages that only development needs. `npm sbom --omit dev` would also remove packages that both
+ * development and the node need. The bill also contains the packages that the build bundles into programs and pages,
+ * even if the lockfile marks them as development packages.
  */
 
 import { execFileSync } from 'node:child_process';

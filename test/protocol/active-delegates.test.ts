@@ -29,9 +29,10 @@ for (const generation of [2, 3] as const) {
       t.is(slots, tip.height - first.height, `${delegates} delegates: a slot passed unused`);
       if (generation === 2) continue;
       const behind = tip.height - maker.rules.finalizedHeight(maker.state);
-      // A header votes for its own block and for the `range` blocks before it, which together are three rounds. When
-      // the order of the delegates changes in a new round, some delegates have two slots before other delegates have
-      // one. Blocks then become final later, but the number of blocks that are not final must not exceed `range`.
+      // A header votes for its own block and for the `range` blocks before it. The header's own block and these `range`
+      // blocks together are as many blocks as three rounds have. When the order of the delegates changes in a new
+      // round, some delegates have two slots before other delegates have one. Blocks then become final later, but the
+      // number of blocks that are not final must not exceed `range`.
       t.true(behind <= bftLimits(delegates).range, `${delegates} delegates: ${behind} blocks are not final`);
     }
   });

@@ -12,8 +12,9 @@ import { watchForks } from '../../support/forked-readers.ts';
 const STALLED_MS = 700;
 const ROUNDS = 5;
 /**
- * Number of times that a test begins again because the pool has replaced the reader. On a busy machine, the reader can
- * be silent for longer than `STALLED_MS`, and a replaced reader closes its connections.
+ * Maximum number of attempts for a test, including the first attempt. A test that fails begins again if the pool has
+ * replaced the reader. On a busy machine, the reader can be silent for longer than `STALLED_MS`, and a replaced reader
+ * closes its connections.
  */
 const ATTEMPTS_MAX = 6;
 const ANSWER_MS_MAX = 30_000;
@@ -57,7 +58,10 @@ async function stalledReader(t: ExecutionContext) {
   };
 }
 
-/** Runs a test with a reader that the pool does not replace meanwhile. */
+/**
+ * Runs a test with a node that has one reader. If the test fails and the pool has replaced the reader, runs the test
+ * again with a new node. Makes at most `ATTEMPTS_MAX` attempts.
+ */
 async function withStalledReader(
   t: ExecutionContext,
   work: (stalled: Awaited<ReturnType<typeof stalledReader>>) => Promise<void>,

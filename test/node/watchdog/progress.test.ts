@@ -7,9 +7,10 @@ import { temporaryFolder } from '../../support/network-folder.ts';
 
 const MODULE = fileURLToPath(new URL('../../../src/node/watchdog/watchdog.js', import.meta.url));
 /**
- * Returns the text of a program that blocks its main thread for six times the limit of the watchdog, in steps.
+ * Returns the text of a program that blocks its main thread in a loop for longer than the limit of the watchdog. The
+ * loop lasts for six times the limit. Without a step, the loop lasts for forty times the limit.
  *
- * @param step code of one step
+ * @param step code that the loop runs again and again; an empty text if there is no step
  */
 const PROGRAM = (step: string): string => `
   import { startWatchdog } from ${JSON.stringify(MODULE)};
@@ -25,7 +26,9 @@ const PROGRAM = (step: string): string => `
 `;
 
 function run(t: ExecutionContext, step: string) {
-  // A worker inherits the flags of its process, and refuses those of a program in a flag (`-e`).
+  // The program is in a file, not in the flag `-e`. With `-e`, the program would need the flag `--input-type=module`.
+  // The worker of the watchdog inherits the flags of the process, and Node.js does not start a worker from a file with
+  // the flag `--input-type`.
   const file = join(temporaryFolder(t), 'program.mjs');
   writeFileSync(file, PROGRAM(step));
   const { signal, stdout } = spawnSync(process.execPath, [file], { encoding: 'utf8' });

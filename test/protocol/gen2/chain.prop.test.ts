@@ -62,9 +62,9 @@ test("for any transactions the supply is exact, weights are voters' balances at 
         balances += balance;
         earned += forgedRewards;
       }
-      // The delegates have received the rewards and fees of two rounds, but not yet the fees of the third round. The
-      // balance of the genesis generator is minus the supply. The sum of all balances therefore equals the rewards
-      // minus these unpaid fees.
+      // The delegates have received the rewards and fees of two rounds. They have not yet received the rewards and fees
+      // of the third round, but the senders have already paid these fees. The balance of the genesis generator is minus
+      // the supply. The sum of all balances therefore equals the received rewards minus the fees of the third round.
       const unpaid = [203, 204].reduce((sum, height) => sum + (maker.state.header(height)?.totalFee ?? 0n), 0n);
       t.is(earned, 183n * 500n);
       t.is(balances + unpaid, earned);

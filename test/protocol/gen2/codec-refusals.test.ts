@@ -77,8 +77,8 @@ const CONTENTS: Readonly<Record<string, Gen2Content>> = {
 const REMOVED = Symbol('removed');
 
 /**
- * Unusual values. The test replaces each member of a valid transaction by each of these values in turn. For `REMOVED`,
- * the test removes the member.
+ * Unusual values. The test replaces each member of a valid transaction, except `type`, by each of these values in turn.
+ * For `REMOVED`, the test removes the member.
  */
 const ODD: readonly unknown[] = [
   ...[REMOVED, null, true, false, 0, 1, 16, 73, -1, 1.5, 1e-7, 1e21, 2 ** 31, -(2 ** 31), -(2 ** 31) - 1, 1e15],
