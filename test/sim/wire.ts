@@ -1,7 +1,7 @@
 /**
  * The simulated network (the wire) of a `World`. Its transports exchange messages in virtual time, with delay, loss,
- * duplication and partitions. The wire converts each message to JSON and back, and freezes the result, so that no node
- * can change the objects of another node.
+ * duplication and partitions. The wire converts each request, each answer and each message of `send` to JSON and back,
+ * and freezes the result. The receiver therefore cannot change the object of the sender. Node infos are not converted.
  */
 
 import { ProtocolError } from '../../src/primitives/errors.ts';

@@ -82,7 +82,7 @@ export class World {
   readonly nodes: readonly SimNode[];
   /** The newest log lines of all nodes, without the levels `trace` and `debug`. */
   readonly lines: SimLine[] = [];
-  /** The first error that a node logged. */
+  /** The first log line of the level `error`: an error of a node, or an unhandled rejection (`noteRejection`). */
   error: SimLine | undefined;
   /** The first log line in which an honest node reports an offence of another honest node. */
   wronged: SimLine | undefined;

@@ -17,9 +17,9 @@ export interface SinkSite {
    * Opens a sink over the storage, as a new process would.
    *
    * @param owner name of the process that takes the lease or the process lock of the sink
-   * @param pause runs before each write; a sink with a lease calls the function after it has checked the lease. A
-   *   function that waits simulates a paused process. A function that throws simulates a killed process, and the sink
-   *   must then not make the write. Only `pausedContract` and `crashContract` pass the function.
+   * @param pause runs before each write; for the ClickHouse sink, before each insert of rows, after this process has
+   *   checked its lease. A function that waits simulates a paused process. A function that throws simulates a killed
+   *   process, and the sink must then not make the write. Only `pausedContract` and `crashContract` pass the function.
    */
   open(owner: string, pause?: () => Promise<void>): Sink;
   /**

@@ -1,6 +1,7 @@
 /**
- * Tests networks of honest nodes that receive many transactions. The tests use several slot times and several intervals
- * at which nodes send transactions. In every test, no node may send messages above the rate limits of another node.
+ * Tests networks of honest nodes that receive many transactions. The tests use several slot times, and several
+ * intervals between two calls of `TransactionPool.step` in a node. In every test, no node may send messages above the
+ * rate limits of another node.
  */
 
 import test from 'ava';
@@ -13,8 +14,9 @@ const NODES = 7;
 const SECONDS = Number(process.env['RATES_SECONDS'] ?? 30);
 
 /**
- * Slot times, and intervals at which a node sends its transactions. The entries are the timing of `bloomery devnet`,
- * the default timing of public networks, and a timing with different intervals for different nodes.
+ * Slot times, and intervals in milliseconds between two calls of `TransactionPool.step` in a node. The entries are the
+ * timing of `bloomery devnet`, the default timing of public networks, and a timing with different intervals for
+ * different nodes.
  */
 const TIMINGS = [
   { name: 'devnet timing', blockTimeS: 2, intervalMsOf: () => 1_000 },

@@ -10,7 +10,10 @@ import { signBlock } from '../../support/chain-maker.ts';
 import { ScriptedWorld } from '../scripted-world.ts';
 import { silentHandlers } from '../silent-handlers.ts';
 
-/** Time in milliseconds that each answer takes. Simulated requests fail after 2 s. */
+/**
+ * Time in milliseconds that the stranger takes to answer a request for blocks. It answers requests for its tip or for
+ * the highest common block at once. Simulated requests fail after 2 s.
+ */
 const ANSWER_MS = 1_500;
 const STRANGER = { ip: '172.20.0.1', wsPort: 6000 };
 

@@ -63,7 +63,8 @@ test('a node with a clock an hour off forges nothing while its peers agree on it
     await scripted.slots(60);
     const node = scripted.node(3);
     node.skewMs = skewMs;
-    // The node notices that its clock is wrong after it has received some blocks from each of its peers.
+    // The node notices that its clock is wrong only after it has received several blocks from each of at least two of
+    // its three peers.
     await scripted.slots(12);
     const signed = node.journal.signed.length;
     await scripted.slots(60);

@@ -212,7 +212,8 @@ for (const generation of [2, 3] as const)
       if (!hasRecord) await world.node(0).start();
       await slots(world, 2 * active);
       if (!hasRecord) {
-        // After the restart, the node has not seen a block of the delegate, and the newest ones are old.
+        // After this restart, node 0 sees no new block of the delegate until the delegate is active again. The newest
+        // blocks of the delegate on the chain are several rounds old.
         world.node(0).crash();
         await world.node(0).start();
         await slots(world, 4 * active);

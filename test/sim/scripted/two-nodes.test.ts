@@ -1,6 +1,7 @@
 /**
- * Tests two nodes on which the same delegates are enabled by mistake. They see each other's blocks. The node that came
- * first forges, and the other one must not sign beside it. The transactions make the blocks of two nodes differ.
+ * Tests two nodes on which the same delegates are enabled by mistake. They see each other's blocks. The node that
+ * starts first forges with these delegates. While this node forges, the other node must not sign for these delegates.
+ * The transactions make the blocks of two nodes differ.
  */
 
 import test from 'ava';

@@ -36,7 +36,7 @@ import { followHistory } from '../world.ts';
 const UPGRADER = fileURLToPath(new URL('./upgrading-writer.js', import.meta.url));
 const fixture = (layout: string): string =>
   join(packageDirectory(), 'test', 'fixtures', 'stores', `layout-${layout}.dump.gz`);
-/** Height of the chain in each fixture, and of the chains that the tests make. */
+/** Height of the chain in each fixture, and of the chain that `olderStore` makes. */
 const HEIGHT = 200;
 const OPTIONS = { codec: FAKE_CODEC, params: paramsWith(), shortListMax: 4 };
 const ALL = { gte: Buffer.from([0]), lt: Buffer.from([255]) };

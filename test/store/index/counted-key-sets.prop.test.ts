@@ -62,8 +62,8 @@ const query = fc.record({
 });
 
 /**
- * Sizes of leaf and inner blocks. With the first sizes, the trees have one level. With the second sizes, the trees have
- * four or more levels.
+ * Sizes of leaf and inner blocks. With the first sizes, the trees have one level. With the second sizes, a tree of a
+ * thousand keys has four or more levels.
  */
 const SIZES = [BLOCK_SIZES, { leafBytesMax: 80, leafBytesCut: 40, innerBytesMax: 80, innerBytesCut: 40 }] as const;
 

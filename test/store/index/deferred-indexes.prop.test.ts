@@ -313,7 +313,10 @@ function fail(store: StoredChain, seed: number, reverts: boolean): void {
   });
 }
 
-/** A store that a test can close and open again without a backfill, as if a killed process had left the store. */
+/**
+ * A store that a test can close and open again. Neither the close nor the open starts a backfill. Indexes that lag at
+ * the close therefore still lag after the open, as if a killed process had left the store.
+ */
 class Reopened {
   readonly #directory: string | undefined;
   readonly #memory = new MemoryKeyValue();
