@@ -55,8 +55,9 @@ const OF_OWN_BRANCH: ReadonlySet<string> = new Set<FaultCode>(['SYNC_FAILS']);
  * Fault codes that other tests cover. Real processes share the clock of the machine, so tests with simulated clocks
  * cover clocks that jump or differ (`test/sim/scripted/time.test.ts`, `test/engine/forge/clock-set.test.ts`). For
  * blocks that a node with a slow clock refuses, see `test/engine/sync/synchronizer.test.ts` and
- * `test/cli/doctor.test.ts`. The fault of undelivered alerts appears only after minutes (`test/node/notify`,
- * `test/cli/doctor.test.ts`). An unchecked node is no fault of a process (`test/cli/doctor.test.ts`).
+ * `test/cli/doctor.test.ts`. The doctor reports undelivered alerts only after deliveries have failed for a minute
+ * (`test/node/notify`, `test/cli/doctor.test.ts`). The doctor reports `NODE_UNCHECKED` if it does not know the address
+ * of the node. No node process can cause this fault, so `test/cli/doctor.test.ts` covers it.
  */
 const OF_OTHER_TESTS: ReadonlySet<string> = new Set<FaultCode>([
   'BLOCKS_OF_FUTURE',
@@ -138,9 +139,10 @@ export class FaultWatch {
   }
 
   /**
-   * Prints how many faults of the catalogue the doctor named, and how many it named within `NAMED_WITHIN_MS`. The
-   * doctor must have named all these faults. If the machine was fast enough, the doctor must have named the share
-   * `SHARE_NAMED_SOON` of them within `NAMED_WITHIN_MS`.
+   * Counts the faults of the catalogue, except those in `OF_OTHER_TESTS` and `OF_OWN_BRANCH`. Prints how many of the
+   * counted faults the doctor named, and how many of them it named within `NAMED_WITHIN_MS`. The doctor must have named
+   * all these faults. If the machine was fast enough, the doctor must have named the share `SHARE_NAMED_SOON` of them
+   * within `NAMED_WITHIN_MS`.
    */
   conclude(t: ExecutionContext): void {
     const made = Object.keys(FAULTS).filter((code) => !OF_OTHER_TESTS.has(code) && !OF_OWN_BRANCH.has(code));

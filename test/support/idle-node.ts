@@ -20,7 +20,7 @@ import { NO_JOURNAL } from './no-journal.ts';
 import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
 
 export interface IdleNodeOptions {
-  /** A stored chain that is empty or has only the genesis block. */
+  /** The chain of the node. If this chain is empty, the engine stores `genesis` as its first block. */
   readonly chain: StoredChain;
   readonly rules: Rules;
   readonly genesis: Block;

@@ -68,7 +68,10 @@ export class MachineWatch {
     return this.#isQuick;
   }
 
-  /** Checks the machine a last time. */
+  /**
+   * Ends the repeated checks, and checks the machine a last time. Resolves with false if the last check finds the
+   * machine busy, or if `wasQuickSoFar` is already false.
+   */
   async wasQuick(): Promise<boolean> {
     clearInterval(this.#timer);
     return this.#isQuick && (await this.#isQuickNow());

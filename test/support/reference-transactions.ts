@@ -16,7 +16,7 @@ import { addressOf, keyPairOfPassphrase } from '../../src/crypto/keys.ts';
 import { hexOf } from '../../src/primitives/bytes.ts';
 import type { KeyPair } from '../../src/protocol/types.ts';
 
-/** Identifier of the public devnet of generation 3. */
+/** Network identifier of the devnet of lisk-sdk, under the protocol of generation 3. */
 export const NETWORK_IDENTIFIER = '11a254dc30db5eb1ce4001acde35fd5a14d62584f886d30df161e4e883220eb7';
 
 export interface Signer {

@@ -153,7 +153,8 @@ test('closing waits for pending checks, and a closed pool still answers', async 
   t.deepEqual(codes, []);
 });
 
-// This test runs before the other tests of this file, because they start threads too.
+// AVA runs a serial test before the concurrent tests of its file. This test must run alone, because it counts the
+// threads of the process, and the other tests of this file also start threads.
 test.serial('threads get a lower priority than the main thread where the system has priorities', async (t) => {
   const verifier = createVerifierPool({ threads: 2, cacheEntriesMax: 10 });
   t.teardown(() => verifier.close());

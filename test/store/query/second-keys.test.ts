@@ -10,7 +10,10 @@ import { keyNumber } from '../../support/fixtures.ts';
 
 const SECOND_KEY = keyNumber(7);
 
-/** A store in which `count` accounts have the same second public key. The richer accounts come first. */
+/**
+ * A store in which `count` accounts have the same second public key. Account `1L` has the highest balance of these
+ * accounts. Each following account (`2L`, `3L`, and so on) has one beddow less than the account before.
+ */
 function storeWith(count: number): StoredChain {
   const { network, rules } = new ChainMaker(makeNetwork());
   const store = openMemoryChainStore({ codec: rules.codec, params: network.params });
