@@ -1,7 +1,7 @@
 /**
- * Checks the import layers: `node test/layers.js` reads the import graph of `src`, including type imports. The check fails
- * on an import from a higher layer, an import between two adapters, and a circular import. docs/architecture.md shows the
- * same layers.
+ * Checks the import layers: `node test/layers.js` reads the import graph of `src`, including type imports. The check
+ * fails on an import from a higher layer, an import between two adapters, and a circular import. docs/architecture.md
+ * shows the same layers.
  */
 
 import { cruise } from 'dependency-cruiser';

@@ -1,8 +1,8 @@
 /**
- * `npm run browse`: opens the dashboard of a devnet of four nodes in Chromium. The command visits all pages with several
- * screen sizes and colour schemes, and takes screenshots. The command fails if a page lacks an expected text, if the
- * browser reports an unexpected error or warning, or if the accessibility checker axe finds a violation on a page before
- * a screenshot. First, the command tests `bloomery/client` on a separate page.
+ * `npm run browse`: opens the dashboard of a devnet of four nodes in Chromium. The command visits all pages with
+ * several screen sizes and colour schemes, and takes screenshots. The command fails if a page lacks an expected text,
+ * if the browser reports an unexpected error or warning, or if the accessibility checker axe finds a violation on a
+ * page before a screenshot. First, the command tests `bloomery/client` on a separate page.
  */
 
 import { mkdtempSync } from 'node:fs';

@@ -154,8 +154,8 @@ export async function inProcessDevnet({
 }
 
 /**
- * Creates the `DevnetAccounts` of a devnet, as a start of the devnet does. `FUNDER` is the only account whose passphrase
- * the devnet knows.
+ * Creates the `DevnetAccounts` of a devnet, as a start of the devnet does. `FUNDER` is the only account whose
+ * passphrase the devnet knows.
  */
 export function accountsOf({ network: { params }, timekeeper }: InProcessDevnet): DevnetAccounts {
   const network: Network = {

@@ -171,8 +171,8 @@ export class Watch {
 }
 
 /**
- * Compares all headers that the same delegate has signed, on one node or on different nodes. `Watch` compares only those
- * of the same node. Returns the reason of each contradiction between two of them.
+ * Compares all headers that the same delegate has signed, on one node or on different nodes. `Watch` compares only
+ * those of the same node. Returns the reason of each contradiction between two of them.
  */
 export function contradictions(world: World): readonly string[] {
   const all = world.nodes.flatMap(({ journal }) => journal.signed);

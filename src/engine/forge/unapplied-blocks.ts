@@ -73,9 +73,10 @@ export class UnappliedBlocks {
 
   /**
    * The signature of a block does not cover the identifier of the network, so a peer could send a block that the
-   * delegate signed in another network. In generation 3, the signature covers the height. A recent block of this network
-   * has nearly the height of the tip, and a recent block of another network almost never has. If the other node has lost
-   * its connection in one direction, its branch falls behind. Its next block then has nearly the height of its last one.
+   * delegate signed in another network. In generation 3, the signature covers the height. A recent block of this
+   * network has nearly the height of the tip, and a recent block of another network almost never has. If the other node
+   * has lost its connection in one direction, its branch falls behind. Its next block then has nearly the height of its
+   * last one.
    */
   #isNear({ height }: Block): boolean {
     const { rules, tip } = this.#dependencies.chain;

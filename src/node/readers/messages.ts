@@ -2,8 +2,8 @@
  * Messages between the node and a process that answers HTTP for the node (a reader). All messages are plain data. A
  * message of the kind `socket` also carries a listening socket. A client could exploit a fault of a reader and control
  * what this reader sends. The node therefore checks each message (`readMessage`): its members, and the limits on the
- * size of each number, text and list. The node kills a reader that sends a message outside these limits. The node lets a
- * reader call only the methods in `READS` and `WRITES`, and limits the number of unanswered calls. The node does not
+ * size of each number, text and list. The node kills a reader that sends a message outside these limits. The node lets
+ * a reader call only the methods in `READS` and `WRITES`, and limits the number of unanswered calls. The node does not
  * limit how many messages a reader sends in a second. Node.js reads the bytes of the channel before the check.
  */
 
@@ -84,8 +84,8 @@ export const READ_ANSWER_MS_MAX = 10_000;
 export const LIMIT_REPORTED_MAX = 1_000;
 
 /**
- * Maximum length of the address or key of a client. An address has less than 100 characters. If a client writes a longer
- * text into `X-Forwarded-For`, the reader uses only the beginning of the text.
+ * Maximum length of the address or key of a client. An address has less than 100 characters. If a client writes a
+ * longer text into `X-Forwarded-For`, the reader uses only the beginning of the text.
  */
 export const CLIENT_CHARS_MAX = 256;
 

@@ -87,8 +87,8 @@ export class NodeRpcClient {
     if (this.#writes.size >= WRITES_AT_ONCE) throw busy();
     const id = (this.#lastId += 1);
     const { promise, settle } = settled();
-    // `#send` throws if the arguments cannot be copied to another process. The write then gets no answer, so it must not
-    // count as unanswered.
+    // `#send` throws if the arguments cannot be copied to another process. The write then gets no answer, so it must
+    // not count as unanswered.
     this.#send({ kind: 'write', id, call: { method, args } });
     this.#writes.set(id, settle);
     return promise;

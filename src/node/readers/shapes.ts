@@ -106,7 +106,8 @@ export function plainData(sizeMax: number): Shape {
       const each = open.pop();
       if (typeof each === 'string') left -= each.length;
       else if (typeof each === 'object' && each !== null) {
-        // The loop does not copy a list that is too long, because a list of 4 billion holes is a message of a few bytes.
+        // The loop does not copy a list that is too long, because a list of 4 billion holes is a message of a few
+        // bytes.
         if (Array.isArray(each) ? each.length > left : !isRecord(each)) return false;
         for (const [name, member] of Object.entries(each)) {
           left -= Array.isArray(each) ? 0 : name.length;

@@ -199,8 +199,8 @@ for (const generation of [3, 2] as const) {
 
   test(`generation ${generation}: blocks that no honest peer repeats earn no time`, async (t) => {
     const { lone, maker } = await setUpFork(90, generation);
-    // The request names all heights from 62. The peer names the block of height 62. An honest peer that names this block
-    // has none of our blocks above height 62.
+    // The request names all heights from 62. The peer names the block of height 62. An honest peer that names this
+    // block has none of our blocks above height 62.
     const named = (ids: readonly string[]) => ids.at(-34)!;
     const { code, endMs, namedHeight } = await timed(lone, { maker, count: 10, tookMs: 5_000, named });
     t.is(namedHeight, 62);
@@ -210,8 +210,8 @@ for (const generation of [3, 2] as const) {
 
   test(`generation ${generation}: a peer that repeats our blocks yields to a waiting peer`, async (t) => {
     const { lone, maker } = await setUpFork(140, generation);
-    // An honest peer that names the lowest asked block may repeat 42 blocks (48 in generation 2). The blocks of the first
-    // four answers therefore earn time, and the budget lasts longer than these answers.
+    // An honest peer that names the lowest asked block may repeat 42 blocks (48 in generation 2). The blocks of the
+    // first four answers therefore earn time, and the budget lasts longer than these answers.
     const named = (ids: readonly string[]) => ids[0]!;
     const othersWait = (waitedMs: number) => waitedMs > 10_000;
     const { code, endMs } = await timed(lone, { maker, count: 10, tookMs: 3_200, named, othersWait });
@@ -220,8 +220,8 @@ for (const generation of [3, 2] as const) {
   });
 
   test(`generation ${generation}: an honest peer on a slow line may repeat blocks between two named blocks`, async (t) => {
-    // The rival branch starts after height 171, 96 blocks below our tip. The next lower height that the request names is
-    // 108 (159 blocks below our tip), or the finalized height 129 in generation 3.
+    // The rival branch starts after height 171, 96 blocks below our tip. The next lower height that the request names
+    // is 108 (159 blocks below our tip), or the finalized height 129 in generation 3.
     const maker = new ChainMaker(makeNetwork({ generation }));
     grown(maker, 170);
     const rival = forkOf(maker);

@@ -73,7 +73,8 @@ export function mayTakeOver({ home, formerHomes }: World, { domain }: Place): bo
  * The folders that stay off when a backup replaces the watermarks and one folder of a machine.
  *
  * - "If a backup has replaced the watermarks, start only the folder that the backup has replaced, too, and only if no other
- *   folder of the machine has signed for the delegate since the backup" (guide, "The node cannot detect every restore"): a
+ * folder of the machine has signed for the delegate since the backup" (guide, "The node cannot detect every restore"):
+ * a
  *   folder whose own journal is no copy does not wait, and its journal lacks the headers of the other folder.
  */
 export function foldersBesideOldWatermarks<T extends Place>(
@@ -97,7 +98,7 @@ export function mayExport(world: World, folder: Content): boolean {
 
 /**
  * - "Import the file once, and then delete the file and all copies of it" (guide, "Move to another machine"), and "No
- *   node can detect that somebody copied the file to another machine before the first import": a file that is not marked
+ * node can detect that somebody copied the file to another machine before the first import": a file that is not marked
  *   is imported once, and before the delegate signs again. A record that says that it is a copy is an exception.
  * - "If you later import such a copy with the same watermark folder, the import finds the note": on the machine of the
  *   first import, all files may be imported again, if its watermarks were not restored since.
@@ -119,7 +120,8 @@ export function mayImport(
 
 /**
  * - "If an import was killed, repeat it" (guide, "Move to another machine"): the folders of a machine that had the delegate
- *   before are not started until the import has ended, because the import may have written nothing. The folder then has no
+ * before are not started until the import has ended, because the import may have written nothing. The folder then has
+ * no
  *   record, and its machine has an old watermark, as in `mayTakeOver`.
  */
 export function mustRepeatIfKilled({ home, formerHomes }: World, { domain }: Place): boolean {

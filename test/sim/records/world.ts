@@ -165,9 +165,9 @@ export class RecordsWorld {
   }
 
   /**
-   * The network continues on a branch without its newest blocks. Nodes follow when fork choice prefers the branch. As in a
-   * real network, no switch lowers the prevoted height. Generation 2 has no finality, so a node without a record cannot know
-   * the height of a lost block there.
+   * The network continues on a branch without its newest blocks. Nodes follow when fork choice prefers the branch. As
+   * in a real network, no switch lowers the prevoted height. Generation 2 has no finality, so a node without a record
+   * cannot know the height of a lost block there.
    */
   #reorganise(blocks: number): void {
     if (!this.rules.hasFinality) return;

@@ -1,6 +1,6 @@
 /**
- * Tests a node that has to switch to a better branch while an inbound stranger holds its sync. The stranger claims a far
- * better chain, and then sends the node the node's own blocks, one by one.
+ * Tests a node that has to switch to a better branch while an inbound stranger holds its sync. The stranger claims a
+ * far better chain, and then sends the node the node's own blocks, one by one.
  */
 
 import test from 'ava';
