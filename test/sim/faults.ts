@@ -25,8 +25,8 @@ const STRANGERS_DELEGATES = 3;
 /** Number of delegates that forge on two honest nodes at the same time. */
 const SHARED_DELEGATES = 4;
 /**
- * A world has a dishonest node only if it has at least this number of nodes. In a world with fewer nodes, no block can
- * become final without the delegates of the dishonest node.
+ * A world has a dishonest node only if it has at least this number of nodes. Finality needs the votes of 68 active
+ * delegates. In a world with fewer nodes, perhaps fewer than 68 active delegates belong to the honest nodes.
  */
 const NODES_WITH_DISHONEST_MIN = 4;
 
@@ -84,7 +84,7 @@ export function misbehaviourOf(plan: FaultPlan, nodes: number): (node: number) =
  * Distributes the delegates among the nodes. If the plan has strangers, no node gets the delegates whose keys the
  * strangers have. If the plan shares delegates, a few other delegates forge on two nodes. The delegates of the
  * strangers, the shared delegates and the delegates of the dishonest node are together at most
- * `DISHONEST_DELEGATES_MAX`. Therefore the dishonest node gets only a few delegates.
+ * `DISHONEST_DELEGATES_MAX`. Therefore the dishonest node gets at most 26 delegates.
  */
 export function forgersOf(plan: FaultPlan, nodes: number): (node: number, delegates: readonly KeyPair[]) => KeyPair[] {
   const strangers = plan.hasStrangers ? STRANGERS_DELEGATES : 0;

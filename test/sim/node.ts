@@ -37,8 +37,9 @@ export interface SimNodeOptions {
   readonly disk: Disk;
   readonly misbehaviour?: Misbehaviour | undefined;
   /**
-   * If true (the default), the node does not check whether its delegates have signed headers on other nodes. Only the
-   * signing journal of the node then prevents double forging.
+   * If true (the default), the node does not wait in order to find out whether its delegates sign on other nodes. The
+   * node then compares a new header of a delegate with only two earlier headers: the delegate's last header in the
+   * signing journal, and the header of the delegate's newest block on the chain.
    */
   readonly riskDoubleForging?: boolean | undefined;
   /** Interval in milliseconds at which the engine calls `TransactionPool.step`; default: 5,000. */

@@ -51,8 +51,9 @@ export interface RestoreSchedule {
   readonly beforeSlots: number;
   readonly afterSlots: number;
   /**
-   * For this number of slots before its crash, the node cannot reach the rest of the network. In generation 3, the node
-   * forges alone in these slots.
+   * For this number of slots before its crash, the node cannot reach the rest of the network. If the number is above
+   * `afterSlots`, the node cannot reach the rest of the network from the backup until the crash. In generation 3, the
+   * node forges alone in these slots.
    */
   readonly aloneSlots: number;
   /**

@@ -197,8 +197,8 @@ export function misfitsAmong(mutants: readonly Mutant[]): readonly Mutant[] {
 }
 
 /**
- * Returns a pattern for the original code of a mutant. The pattern also matches if the build has other white space or
- * the other kind of quotes.
+ * Returns a pattern for the original code of a mutant (`from`). The pattern also matches if the build has other white
+ * space, or double quotes where `from` has single quotes.
  */
 function patternOf({ from }: Mutant): RegExp {
   const words = from.trim().split(/\s+/);

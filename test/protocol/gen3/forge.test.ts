@@ -132,7 +132,9 @@ test('nothing is signed when the header would contradict the journal', (t) => {
   t.throws(() => forge(signed({ height: 21 })), { code, message: /Violation of fork choice rule/ });
   t.throws(() => forge(signed({ height: 30 })), { code, message: /Violation of fork choice rule/ });
   t.throws(() => forge(signed({ height: 12, maxHeightPrevoted: 3 })), { code, message: /branch with largest/ });
-  // The two headers name the same height, so LIP 0014 alone would permit the new one.
+  // The last signed header and the new header have the same `maxHeightPreviouslyForged` (40). The new header has a
+  // lower `maxHeightPrevoted` or a lower height, so LIP 0014 takes the new header for the earlier one. LIP 0014 alone
+  // would therefore permit the new header.
   const sameNamed = { maxHeightPreviouslyForged: 40, maxHeightPrevoted: 3 };
   t.throws(() => forge(signed({ height: 15, ...sameNamed })), { code, message: /block 15 of a better branch/ });
   t.throws(() => forge(signed({ height: 30, ...sameNamed, maxHeightPrevoted: 0 })), { code, message: /better branch/ });

@@ -55,7 +55,8 @@ test('without a possible header above the final block there is no wait, and the 
   ] as const) {
     const maker = grown(height, missedSlots);
     const { blockTimeS } = maker.network.params;
-    // A block of this time could follow in the next slot, by a clock that is ahead.
+    // The time `sinceS` is in the fourth slot after the slot of the tip. Until `sinceS`, another node whose clock is
+    // ahead can have signed for the fifth slot, too. The expected height therefore counts five slots after the tip.
     const sinceS = maker.tip.timestamp + 5 * blockTimeS - 1;
     const over = ask(maker, { sinceS, isWaitNeedless: true });
     t.true(over.ready);

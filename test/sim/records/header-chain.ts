@@ -91,7 +91,10 @@ export class HeaderChain {
     return found;
   }
 
-  /** The next block of an honest delegate whose node has signed all its blocks on this chain. */
+  /**
+   * Returns this chain with the block of an honest delegate, the owner of the slot. The block names the delegate's
+   * newest block on this chain as the previously forged block, as if the delegate had signed no block of another chain.
+   */
   extend(slot: number): HeaderChain {
     const owner = ownerOf(slot);
     let height = this.tip.height;
@@ -103,7 +106,8 @@ export class HeaderChain {
    * The next block of the own delegate, as `Rules.forge` builds it.
    *
    * @param id no other header has this id, because the blocks of two nodes differ at least in their transactions
-   * @throws ProtocolError `FORGING_CONTRADICTS` as `Rules.forge` does
+   * @throws ProtocolError `FORGING_CONTRADICTS` if the new header contradicts `previous`, or if the checks of the BFT
+   *   state refuse the new header; `FORGER_SLOT_TAKEN` if `previous` has the same slot
    */
   forge(rules: Rules, slot: number, previous: SignedHeader | undefined, id: string): HeaderChain {
     const isFinal = rules.params.generation === 3;

@@ -121,7 +121,7 @@ export class Operator {
         const { params } = world.rules;
         const watermarks = world.watermarksOf(folder);
         const { record, endSigning } = prepareExport({ journal, params, watermarks, isKept, exportedAtS });
-        // The command then refuses the export.
+        // If the journal contains no delegate, the command `bloomery forging export` refuses the export.
         isEmpty = record.delegates.length === 0;
         if (!isEmpty) writeRecord(path, record, endSigning);
       }),

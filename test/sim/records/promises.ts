@@ -1,6 +1,6 @@
 /**
- * Says which acts of an operator the node must survive. Each rule names the sentence of the guide
- * (docs/guides/forge.md) or of a decision (docs/decisions) that excludes an act.
+ * Says which acts of an operator the node must survive. Each rule quotes sentences of the guide
+ * (docs/guides/forge.md), and says which acts it excludes or permits because of these sentences.
  *
  * The nodes of one machine share their watermarks, so the node must survive everything that happens on the machine on
  * which the delegate is at home. If a machine has no watermarks, each of its folders counts as a machine of its own.
@@ -18,7 +18,7 @@ export interface RecordFile {
   /** Number of the act that exported the record. */
   readonly at: number;
   readonly era: number;
-  /** Whether the export ended, and said that the old node does not sign any more. */
+  /** True if the export ended without `--keep`, and if its folder was not exported already before (`isExported`). */
   readonly isWhole: boolean;
   /** Number of headers that were signed before the export. */
   readonly signed: number;
@@ -41,8 +41,9 @@ interface Place {
 /**
  * - "If a machine and its signing record are lost, first make sure that the lost machine is off" (guide, "Without the
  *   record"): when the delegate has moved to another machine without its record, the old folders stay off.
- * - "Do not start the old folder" (guide, "The node cannot detect every restore"): the same holds for folders of the old
- *   machine after the record has returned to it. They start again after an import.
+ * - "Do not restore the old folder from a backup that was made before the export, and do not start a node with the
+ *   restored folder" (guide, "After restoring a backup"): the folders of the old machine also stay off after the record
+ *   has returned to this machine. A folder of the old machine starts again after an import into this folder.
  * - "After the export, the old node refuses to sign for the delegate, even if somebody starts the old node by mistake"
  *   (guide, "Move to another machine"): this start is therefore permitted.
  */
@@ -51,9 +52,10 @@ export function mayStart({ era }: World, folder: Content): boolean {
 }
 
 /**
- * - "Do not start the old folder": a backup from before a move is not restored.
- * - "To move a delegate, use `bloomery forging export` and `import`. Do not copy the data folder" (guide, "After restoring
- *   a backup"): a copy of a folder that is in use elsewhere is a case of `mayTakeOver`.
+ * - "Do not restore the old folder from a backup that was made before the export" (guide, "After restoring a backup"):
+ *   a backup from before a move is not restored.
+ * - "To move a delegate, use `bloomery forging export` and `import`. Do not copy the data folder" (guide, "After
+ *   restoring a backup"): a copy of a folder that is in use elsewhere is a case of `mayTakeOver`.
  */
 export function mayRestore({ home, era }: World, to: Place, copy: Place & Content): boolean {
   return to.domain === home && copy.domain === home && copy.era === era;
@@ -62,8 +64,9 @@ export function mayRestore({ home, era }: World, to: Place, copy: Place & Conten
 /**
  * A machine takes over without the record, or with a copy of it. The old machine is then off (`mayStart`).
  *
- * - "Do not start the old folder": a machine that had the delegate before has old watermarks, which a copy of an old
- *   folder would agree with. The record returns to such a machine only by an import.
+ * - "Do not restore the old folder from a backup that was made before the export" (guide, "After restoring a backup"):
+ *   a machine that had the delegate before has old watermarks, which a copy of an old folder would agree with. The
+ *   record returns to such a machine only by an import.
  */
 export function mayTakeOver({ home, formerHomes }: World, { domain }: Place): boolean {
   return domain !== home && !formerHomes.has(domain);
@@ -72,10 +75,10 @@ export function mayTakeOver({ home, formerHomes }: World, { domain }: Place): bo
 /**
  * The folders that stay off when a backup replaces the watermarks and one folder of a machine.
  *
- * - "If a backup has replaced the watermarks, start only the folder that the backup has replaced, too, and only if no other
- * folder of the machine has signed for the delegate since the backup" (guide, "The node cannot detect every restore"):
- * a
- *   folder whose own journal is no copy does not wait, and its journal lacks the headers of the other folder.
+ * - "After you have restored the watermarks from a backup, start a node only if two conditions hold. First, you have
+ *   restored the data folder of this node from the same backup. Second, since the backup, no node with another data
+ *   folder on this machine has signed for the delegate" (guide, "After restoring a backup"): a folder whose own journal
+ *   is no copy does not wait, and its journal lacks the headers of the other folder.
  */
 export function foldersBesideOldWatermarks<T extends Place>(
   { folders, signed }: { readonly folders: readonly T[]; readonly signed: readonly { readonly folder: number }[] },
@@ -88,21 +91,26 @@ export function foldersBesideOldWatermarks<T extends Place>(
 }
 
 /**
- * - "First make sure that the lost machine is off": no record comes from an old folder, except from one that was
- *   exported before: "If you export the signing record of a delegate a second time without an import in between, the
- *   second file counts as a copy" (guide, "Move to another machine").
+ * - "First make sure that the lost machine is off" (guide, "Without the record"): no record is exported from an old
+ *   folder.
+ * - "Suppose that you export the signing record of a delegate twice, and import no signing record into the old data
+ *   folder between the two exports. The second file then counts as a copy" (guide, "Move to another machine"): an old
+ *   folder that was exported before is an exception to the first rule.
  */
 export function mayExport(world: World, folder: Content): boolean {
   return mayStart(world, folder);
 }
 
 /**
- * - "Import the file once, and then delete the file and all copies of it" (guide, "Move to another machine"), and "No
- * node can detect that somebody copied the file to another machine before the first import": a file that is not marked
- *   is imported once, and before the delegate signs again. A record that says that it is a copy is an exception.
- * - "If you later import such a copy with the same watermark folder, the import finds the note": on the machine of the
- *   first import, all files may be imported again, if its watermarks were not restored since.
- * - "If an import was killed, repeat it": the repetition is permitted on the same machine.
+ * All quotes are from the section "Move to another machine" of the guide.
+ *
+ * - "Import the file once, and then delete the file and all copies of it", and "If somebody copied the file to another
+ *   machine before the first import, no node can detect the copy": a file that is not marked as a copy is imported
+ *   once, and before the delegate signs again. A record that says that it is a copy is an exception.
+ * - "The later import finds the note of the earlier import in the watermark folder": the operator is allowed to import
+ *   the file and its copies again on the machine of the first import, if the watermarks of this machine were not
+ *   restored since the export.
+ * - "An import was killed, and you run the same import again": the previous rule also permits this second import.
  */
 export function mayImport(
   world: World,
@@ -113,16 +121,18 @@ export function mayImport(
   const { home, era, signed, notesSince } = world;
   const isFresh = file.era === era && file.imports.length === 0 && file.signed === signed.length;
   if (domain !== home) return isFresh || isCopy;
-  // The delegate has not left this machine since the export, or the machine has the note of the first import.
+  // True in two cases. Either the record was not imported yet, and the delegate has not left this machine since the
+  // export. Or all imports of the record were on this machine, so the watermark folder of this machine has the note of
+  // the first import.
   const isKnownHere = file.imports.length === 0 ? file.era === era : file.imports.every((each) => each === domain);
   return isFresh || isCopy || (hasWatermarks && isKnownHere && (notesSince.get(domain) ?? 0) < file.at);
 }
 
 /**
- * - "If an import was killed, repeat it" (guide, "Move to another machine"): the folders of a machine that had the delegate
- * before are not started until the import has ended, because the import may have written nothing. The folder then has
- * no
- *   record, and its machine has an old watermark, as in `mayTakeOver`.
+ * - "An import was killed, and you run the same import again" (guide, "Move to another machine"): if the machine had
+ *   the delegate before, the folders of this machine are not started until the second import has ended. The reason is
+ *   that the killed import has perhaps written nothing. The folder then has no record, and its machine has an old
+ *   watermark, as in `mayTakeOver`.
  */
 export function mustRepeatIfKilled({ home, formerHomes }: World, { domain }: Place): boolean {
   return domain !== home && formerHomes.has(domain);

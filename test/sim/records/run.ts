@@ -11,7 +11,11 @@ export interface RecordsResult {
   readonly signed: number;
   /** The violated guarantee; undefined if the schedule violates none. */
   readonly violation: string | undefined;
-  /** How the schedule ended: the delegate signed again, or its only folders were exported, or no folder may start. */
+  /**
+   * How the schedule ended. Without a violation, the text is one of three: `signs` (the delegate signed again),
+   * `FORGING_MOVED` (the node does not sign, because its record was exported), or `off` (no folder has the present
+   * era). After a violation, the text is `contradiction`, `signs`, or the reason why the delegate did not sign.
+   */
   readonly end: string;
 }
 

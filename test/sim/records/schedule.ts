@@ -6,7 +6,10 @@ import { SeededRandom } from '../seeded-random.ts';
 const MACHINES_MAX = 3;
 export const FOLDERS_MAX = 4;
 
-/** One act. Members that name a thing are numbers, which the world takes modulo the number of things that exist. */
+/**
+ * One act. `folder` and `from` are numbers of folders. `copy` is a number that the operator takes modulo the number of
+ * existing copies. `file` is a number that the operator takes modulo the number of existing record files.
+ */
 export type Act =
   /** Time passes. The other members decide what happens meanwhile; `killAt` kills a node at a write to the disk. */
   | { readonly do: 'wait'; readonly halfSlots: number; readonly seed: number; readonly killAt?: number }
@@ -67,7 +70,7 @@ export function drawSchedule(seed: number): Schedule {
   };
 }
 
-/** Draws one to four acts. Some of them follow one another, as the acts of an operator do. */
+/** Draws one to five acts. Some of them follow one another, as the acts of an operator do. */
 function drawScene(random: SeededRandom): readonly Act[] {
   const [folder, other] = [random.below(FOLDERS_MAX), random.below(FOLDERS_MAX)];
   const killed = () => (random.chance(0.25) ? { killAt: Math.ceil(WRITES_MAX * random.fraction() ** 1.5) } : {});

@@ -53,9 +53,12 @@ export class RecordsWorld {
   home: string;
   /** Number of times that the home has changed. */
   era = 0;
-  /** Domains that have been the home at some time. */
+  /** Domains that have been the home at some time, including the present home. */
   readonly formerHomes = new Set<string>();
-  /** For each domain, the number of the act that last restored its folder of watermarks, and the notes in it. */
+  /**
+   * For each domain, the number of the act that last restored the domain's folder of watermarks from a copy. The folder
+   * also contains the notes about imports (`imported-records.ts`), so the act restored these notes, too.
+   */
   readonly notesSince = new Map<string, number>();
   /** Number of the present act. */
   at = 0;
@@ -66,7 +69,10 @@ export class RecordsWorld {
   #skewMs: readonly number[];
   #nowMs: number;
   #network = baseChain;
-  /** Number of headers of the delegate that a node may have made, sent or not. */
+  /**
+   * Number of calls of `ModelNode.check` so far. If a call makes a header, the id of the header contains the number of
+   * the call.
+   */
   #made = 0;
   #networkSlot = BASE_SLOTS;
 
@@ -135,7 +141,10 @@ export class RecordsWorld {
     folder.node = undefined;
   }
 
-  /** Sets the clock of a machine. The nodes that run on it notice a step of two seconds or more. */
+  /**
+   * Sets the clock of a machine. The nodes that run on the machine notice a step forward of two seconds or more. They
+   * do not notice a smaller step, or a step back.
+   */
   setClock({ machine }: Folder, skewMs: number): void {
     const byMs = skewMs - (this.#skewMs[machine] ?? 0);
     this.#skewMs = this.#skewMs.map((before, index) => (index === machine ? skewMs : before));
@@ -234,7 +243,7 @@ export class RecordsWorld {
   /**
    * Leaves one folder alone: its node runs with a right clock in a network without faults.
    *
-   * @returns whether the node has signed, or why it did not
+   * @returns the reason why the node did not sign; undefined if it has signed
    */
   runAlone(folder: Folder, slots: number): string | undefined {
     for (const each of this.folders) this.stop(each);
