@@ -129,7 +129,7 @@ export function mayImport(
 }
 
 /**
- * - "An import was killed, and you run the same import again" (guide, "Move to another machine"): if the machine had
+ * - "If an import was killed, run the same import again before you start the node" (guide, "Move to another machine"): if the machine had
  *   the delegate before, the folders of this machine are not started until the second import has ended. The reason is
  *   that the killed import has perhaps written nothing. The folder then has no record, and its machine has an old
  *   watermark, as in `mayTakeOver`.
