@@ -146,7 +146,7 @@ export class Engine {
     });
     this.forging = this.#createScheduler();
     this.ownSlotOutcomes = this.#createOwnSlots();
-    this.#followChain();
+    this.#followChain(unapplied);
   }
 
   #createPool(): TransactionPool {
@@ -283,8 +283,9 @@ export class Engine {
   /**
    * Registers the engine's listeners for changes of the chain. Gossip, sync and forging register their own listeners.
    */
-  #followChain(): void {
+  #followChain(unapplied: UnappliedBlocks): void {
     this.chain.listen(this.ownSlotOutcomes);
+    this.chain.listen({ reverted: (blocks) => unapplied.reverted(blocks) });
     this.chain.listen({
       reverted: (blocks) => {
         this.reorgs.record(blocks);

@@ -27,6 +27,7 @@ export class TipAnnouncer {
   readonly #options: Pick<EngineOptions, 'identity' | 'os' | 'advertiseAddress'>;
   #ports: ListeningPorts = { wsPort: 0, httpPort: 0 };
   #timer: Timer | undefined;
+  #isStopped = false;
 
   constructor(
     dependencies: TipAnnouncerDependencies,
@@ -43,8 +44,12 @@ export class TipAnnouncer {
     this.#repeatLater();
   }
 
-  /** Ends the repetition of announcements. */
+  /**
+   * Ends the repetition of announcements. Later calls of `announce` do nothing: the last blocks of a download can arrive
+   * after this call, and a new timer would keep the process alive.
+   */
   stop(): void {
+    this.#isStopped = true;
     this.#timer?.cancel();
   }
 
@@ -53,6 +58,7 @@ export class TipAnnouncer {
    */
   announce(): void {
     const { transport, isSyncing } = this.#dependencies;
+    if (this.#isStopped) return;
     if (!isSyncing()) transport.announce(this.#nodeInfo());
     this.#repeatLater();
   }

@@ -38,6 +38,7 @@ test('a tip that stays the same is announced again every 30 s, except during a s
   isSyncing = false;
   t.is(await announced(30_000), 1);
   announcer.stop();
+  announcer.announce();
   t.is(await announced(60_000), 0);
   t.is(clock.waiting, 0);
 });

@@ -389,8 +389,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'both nodes that signed in one slot wait',
     file: 'engine/forge/scheduler.js',
-    from: 'if (last?.timestamp !== block.timestamp)',
-    to: 'if (true)',
+    from: '!this.#isOtherToWait(block) && ',
+    to: '',
   },
   {
     name: 'the hand-over does not cover the slot left unused',

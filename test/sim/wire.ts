@@ -68,6 +68,8 @@ export class Wire {
   readonly time: VirtualTime;
   readonly random: SeededRandom;
   quality: LinkQuality = GOOD_LINK;
+  /** The peers that no one-way message reaches. */
+  readonly deaf = new Set<PeerId>();
   /** For each slow peer, the additional delay in milliseconds of the one-way messages that the peer sends. */
   readonly messageDelaysMs = new Map<PeerId, number>();
   readonly rates: WireRates;
@@ -128,6 +130,7 @@ export class Wire {
   carry(from: PeerId, to: PeerId, isLossy: boolean, deliver: (transport: WireTransport) => void): void {
     const { delayMinMs, delayMaxMs, loss, duplication, lateness } = this.quality;
     const slowMs = isLossy ? (this.messageDelaysMs.get(from) ?? 0) : 0;
+    if (isLossy && this.deaf.has(to)) return;
     const copies = isLossy ? (this.random.chance(loss) ? 0 : this.random.chance(duplication) ? 2 : 1) : 1;
     for (let copy = 0; copy < copies; copy += 1) {
       const lateMs = isLossy && this.random.chance(lateness) ? this.random.below(LATE_MS_MAX) : 0;

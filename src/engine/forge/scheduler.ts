@@ -25,7 +25,7 @@ import { SleptSlots } from './slept-slots.ts';
 import { TipCheck, type TipCheckDependencies } from './tip-check.ts';
 import { WaitUpdates } from './wait-updates.ts';
 import type { Waiting } from './waiting.ts';
-import type { ForeignBlock } from './waits.ts';
+import { isIncomplete, type ForeignBlock } from './waits.ts';
 
 /**
  * Maximum time in milliseconds between two checks by the scheduler. If somebody sets the clock, the scheduler notices
@@ -172,14 +172,27 @@ export class ForgingScheduler {
    * Call with a received block that the chain does not get (`UnappliedBlocks`). If another node signed the block for a
    * delegate of this node, the delegate waits as after a block on the chain.
    *
-   * There is one exception: the block is a rival of the last block that this node signed for the delegate, in the same
-   * slot. Each of the two nodes gets the block of the other one. If both nodes waited, and they had a third of all
-   * delegates, no block would become final, and the waits would never end. The network chooses one of the two blocks,
-   * and the node whose block is reverted waits.
+   * @returns whether the block now counts as a block of another node
    */
-  noteUnapplied(block: ForeignBlock): void {
-    const last = this.#dependencies.journal.last(block.generatorPublicKey);
-    if (last?.timestamp !== block.timestamp) this.#waitUpdates.noteUnapplied(block);
+  noteUnapplied(block: ForeignBlock): boolean {
+    return !this.#isOtherToWait(block) && this.#waitUpdates.noteUnapplied(block);
+  }
+
+  /**
+   * If two nodes sign for a delegate, only one of them must wait. If both nodes waited, and they had a third of all
+   * delegates, no block would become final, and the waits would never end. The other node waits in two cases:
+   * - The last header of the delegate in the journal is on the chain, and this node does not wait. The other node finds
+   *   this header on the chain of the network.
+   * - Both nodes signed in the same slot. If the header in the journal is on the chain, the other node waits. If the
+   *   network chose neither block, the node whose block has the greater id waits.
+   */
+  #isOtherToWait({ id, generatorPublicKey, timestamp }: ForeignBlock): boolean {
+    const { chain, journal } = this.#dependencies;
+    const last = journal.last(generatorPublicKey);
+    if (last === undefined || !this.#keys.has(generatorPublicKey)) return false;
+    const isOnChain = chain.state.header(last.height)?.id === last.blockId;
+    if (isOnChain && !isIncomplete(journal, generatorPublicKey)) return true;
+    return last.timestamp === timestamp && (isOnChain || BigInt(last.blockId) < BigInt(id));
   }
 
   disable(publicKey: PublicKey): void {

@@ -20,19 +20,23 @@ export interface UnappliedBlocksDependencies {
   };
   /** Whether the delegate is enabled on this node, or has a record in the signing journal of this node. */
   readonly isOwn: (publicKey: PublicKey) => boolean;
-  /** Called with each block that a delegate of this node signed, also if this node signed the block. */
-  readonly onFound: (block: Block) => void;
+  /**
+   * Called with each block that a delegate of this node signed, also if this node signed the block. Returns whether the
+   * block now counts as a block of another node.
+   */
+  readonly onFound: (block: Block) => boolean;
 }
 
 export class UnappliedBlocks {
   readonly #dependencies: UnappliedBlocksDependencies;
   /**
-   * In generation 2, the heights of the blocks of this network (`#isLinked`) that the node did not apply, by block id.
+   * The heights of the blocks of this network (`#isLinked`) that the node did not apply, or has reverted, by block id.
+   * Used only in generation 2.
    */
   readonly #linked = new LruMap<BlockId, number>(LINKED_MAX);
 
-  /** In generation 3, the height of the last block for which `note` called `onFound`. */
-  #branchHeight: number | undefined;
+  /** In generation 3, for each delegate of this node, the height of the last block of another node. */
+  readonly #foreignHeights = new Map<PublicKey, number>();
 
   constructor(dependencies: UnappliedBlocksDependencies) {
     this.#dependencies = dependencies;
@@ -54,13 +58,18 @@ export class UnappliedBlocks {
     if (rules.hasFinality) {
       if (!isOfOwn || !this.#isNear(block)) return;
       rules.screenBlock(block, verify);
-      this.#branchHeight = block.height;
+      if (onFound(block)) this.#foreignHeights.set(block.generatorPublicKey, block.height);
     } else {
       if (!this.#isLinked(block) || state.delegate(block.generatorPublicKey) === undefined) return;
       rules.screenBlock(block, verify);
       this.#linked.set(block.id, block.height);
+      if (isOfOwn) onFound(block);
     }
-    if (isOfOwn) onFound(block);
+  }
+
+  /** Call after blocks were reverted. In generation 2, a block of another node can still follow one of these blocks. */
+  reverted(blocks: readonly Block[]): void {
+    for (const { id, height } of blocks) this.#linked.set(id, height);
   }
 
   /** An old block does not show that the other node still signs. A block of the future comes from a wrong clock. */
@@ -78,9 +87,9 @@ export class UnappliedBlocks {
    * has lost its connection in one direction, its branch falls behind. Its next block then has nearly the height of its
    * last one.
    */
-  #isNear({ height }: Block): boolean {
+  #isNear({ generatorPublicKey, height }: Block): boolean {
     const { rules, tip } = this.#dependencies.chain;
-    const heights = [tip.header.height, this.#branchHeight ?? tip.header.height];
+    const heights = [tip.header.height, this.#foreignHeights.get(generatorPublicKey) ?? tip.header.height];
     return heights.some((near) => Math.abs(height - near) <= rules.params.activeDelegates);
   }
 

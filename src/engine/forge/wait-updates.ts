@@ -41,9 +41,11 @@ export class WaitUpdates {
   /**
    * Call with a block that this node has received but does not apply (`UnappliedBlocks`). Such a block shows that
    * another node signs, but not that this node hears the network: the chain of this node does not get the block.
+   *
+   * @returns whether another node signed the block
    */
-  noteUnapplied(block: ForeignBlock): void {
-    this.#noteForeign(block);
+  noteUnapplied(block: ForeignBlock): boolean {
+    return this.#noteForeign(block);
   }
 
   /** @returns whether another node signed the block */

@@ -18,12 +18,15 @@ function setUp(generation: 2 | 3) {
   const [first] = grown(maker, 2);
   const slotOf = ({ timestamp }: Block): number => slotAt(timestamp, network.params);
   const found: Block[] = [];
-  const now = { slot: slotOf(late) };
+  const now = { slot: slotOf(late), isForeign: true };
   const own = new Set([first!, late].map(({ generatorPublicKey }) => generatorPublicKey));
   const blocks = new UnappliedBlocks({
     chain: { rules, state, tip: { header: maker.tip }, verify, currentSlot: () => now.slot },
     isOwn: (publicKey) => own.has(publicKey),
-    onFound: (block) => void found.push(block),
+    onFound: (block) => {
+      found.push(block);
+      return now.isForeign;
+    },
   });
   const noted = (...given: readonly Block[]): readonly Block[] => {
     found.length = 0;
@@ -32,7 +35,7 @@ function setUp(generation: 2 | 3) {
   };
   const keyOf = ({ generatorPublicKey }: Block): KeyPair =>
     network.delegates.find((each) => publicKeyOf(each) === generatorPublicKey)!;
-  return { maker, fork, first: first!, late, now, slotOf, own, noted, keyOf };
+  return { maker, fork, first: first!, late, now, slotOf, own, noted, keyOf, blocks };
 }
 
 for (const generation of [2, 3] as const) {
@@ -76,6 +79,13 @@ test('generation 2: a block whose ancestors are unknown does not count, because 
   // The parent of the rival is on the chain. The rival itself need not be a block of a delegate of this node.
   own.delete(late.generatorPublicKey);
   t.deepEqual(noted(late, second, third), [second, third]);
+  // A block can also follow a block that this node has reverted.
+  const again = setUp(2);
+  const [next] = grown(again.fork, 1) as [Block];
+  again.own.add(next.generatorPublicKey);
+  again.now.slot = again.slotOf(next);
+  again.blocks.reverted([again.late]);
+  t.deepEqual(again.noted(next), [next]);
   // The signature does not cover the height, so a peer could send a copy with another height.
   t.deepEqual(noted({ ...third, height: third.height + 1 }, { ...third, height: third.height - 1 }), []);
   const strange = signBlock(second, { previousBlockId: late.id }, keyOf(late));
@@ -101,8 +111,10 @@ test('generation 3: a block near the tip counts although its ancestors are unkno
   const { activeDelegates } = maker.network.params;
   const at = (height: number): Block => signBlock(second, { height, previousBlockId: '1' }, keyOf(second));
   const [near, far] = [at(maker.tip.height + activeDelegates), at(maker.tip.height + activeDelegates + 1)];
-  t.deepEqual(noted(second, far), [second]);
+  now.isForeign = false;
+  t.deepEqual(noted(near, far), [near], 'a block of this node does not show a branch of another node');
   // The branch of the other node can fall behind or go ahead: the next block has nearly the height of the last one.
+  now.isForeign = true;
   t.deepEqual(noted(near, far), [near, far]);
   const farther = at(far.height + activeDelegates + 1);
   t.deepEqual(noted(farther), []);

@@ -160,6 +160,53 @@ test('generation 3: of two nodes with the same complete records and a third of t
   await world.close();
 });
 
+test('generation 3: a node that heard nothing for a while, and a node with the same records, do not stop each other', async (t) => {
+  const [delegates, shared] = [7, 4];
+  const world = worldOf(3, {
+    nodes: 4,
+    network: { ...networkOf(3), delegates, activeDelegates: delegates },
+    forgersOf: (node, all) => {
+      const others = all.slice(shared);
+      return node === 1 ? others.slice(1) : node === 3 ? others.slice(0, 1) : all.slice(0, shared);
+    },
+  });
+  for (const node of [1, 3, 0]) await world.node(node).start();
+  await slots(world, 6 * delegates);
+  const [deaf, other] = [world.node(0), world.node(2)];
+  other.restore({ journal: deaf.copyFolder().journal, disk: deaf.disk }, false);
+  await other.start();
+  await slots(world, 0.3);
+  world.wire.deaf.add(deaf.peerId);
+  await slots(world, 16);
+  world.wire.deaf.clear();
+  await slots(world, 3 * delegates);
+  const signed = (): number => deaf.journal.signed.length + other.journal.signed.length;
+  const [before, finalized] = [signed(), world.node(1).engine.chain.finalizedHeight];
+  await slots(world, 8 * delegates);
+  t.true(signed() >= before + 6 * shared);
+  t.true(world.node(1).engine.chain.finalizedHeight > finalized + 4 * delegates);
+  await world.close();
+});
+
+test('generation 3: two nodes with the same records, whose blocks both arrive too late, do not both go on', async (t) => {
+  const [delegates, shared] = [11, 3];
+  const world = worldOf(3, {
+    nodes: 4,
+    network: { ...networkOf(3), delegates, activeDelegates: delegates },
+    forgersOf: (node, all) => (node === 3 ? [] : node === 1 ? all.slice(shared) : all.slice(0, shared)),
+  });
+  for (const node of [1, 3, 0]) await world.node(node).start();
+  await slots(world, 6 * delegates);
+  world.node(2).restore({ journal: world.node(0).copyFolder().journal }, false);
+  for (const node of [0, 2]) world.wire.messageDelaysMs.set(world.node(node).peerId, 2.5 * BLOCK_TIME_S * 1000);
+  await world.node(2).start();
+  await slots(world, 4 * delegates);
+  const before = contradictions(world).length;
+  await slots(world, 8 * delegates);
+  t.is(contradictions(world).length, before);
+  await world.close();
+});
+
 for (const generation of [2, 3] as const)
   for (const hasRecord of [true, false])
     test(`generation ${generation}: a delegate that returns to the active ones ${hasRecord ? 'with' : 'without'} a record`, async (t) => {
