@@ -75,9 +75,20 @@ export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy
   const ofConnection = socket.remoteAddress ?? '';
   const forwarded = trustProxy ? headers['x-forwarded-for'] : undefined;
   if (forwarded === undefined) return [ofConnection];
-  const named = (Array.isArray(forwarded) ? forwarded.join(',') : forwarded).split(',').map((entry) => entry.trim());
+  const named = (Array.isArray(forwarded) ? forwarded.join(',') : forwarded).split(',').map(addressText);
   const given = named.filter((entry) => entry !== '');
   return given.length > 0 ? given : [ofConnection];
+}
+
+/**
+ * Maximum number of characters of an address in `X-Forwarded-For`. The longest IPv6 address with a zone is shorter. The
+ * node stores such addresses, so a client must not choose their length.
+ */
+const ADDRESS_CHARS_MAX = 100;
+
+/** The text is a copy. A part of the header would keep the whole header in memory. */
+function addressText(entry: string): string {
+  return Buffer.from(entry.trim().slice(0, ADDRESS_CHARS_MAX), 'latin1').toString('latin1');
 }
 
 /**

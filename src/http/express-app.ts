@@ -194,7 +194,7 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
     const raw = rawRequestOf(request);
     const checked = checkRequest(route, raw);
     const ignored = ignoredIn(route, raw.query);
-    if (ignored.length > 0) response.setHeader('X-Ignored-Parameters', ignored.map(headerText).join(', '));
+    if (ignored.length > 0) response.setHeader('X-Ignored-Parameters', ignoredText(ignored));
     guard.check(route, request);
     if (route.kind === 'stream') {
       await openStream(route, checked, request, response, guard, parts);
@@ -223,6 +223,25 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
 /** @param headers the name of the first header, its value, the name of the second header, and so on */
 function setHeaders(response: Response, headers: readonly string[]): void {
   for (let at = 0; at < headers.length; at += 2) response.setHeader(headers[at] ?? '', headers[at + 1] ?? '');
+}
+
+/**
+ * Maximum length of the header `X-Ignored-Parameters`, in characters. A proxy in front of the node refuses an answer
+ * with very long headers, and can take the node for broken.
+ */
+const IGNORED_CHARS_MAX = 1_000;
+
+/** Names the ignored parameters, as many as the header has room for. An ellipsis stands for the others. */
+function ignoredText(names: readonly string[]): string {
+  const shown: string[] = [];
+  let length = 0;
+  for (const name of names) {
+    const text = headerText(name);
+    length += text.length + 2;
+    if (length > IGNORED_CHARS_MAX) return [...shown, '...'].join(', ');
+    shown.push(text);
+  }
+  return shown.join(', ');
 }
 
 /**

@@ -268,6 +268,10 @@ test('an answer header names each ignored parameter', async (t) => {
     withBody({ transactionId: '1', publicKey: ALICE_KEY, signature: 'ab'.repeat(64) }),
   );
   t.is(signed.headers.get('x-ignored-parameters'), 'foo');
+  const many = await ignoredNames(
+    `/api/node/status?${Array.from({ length: 900 }, (_, index) => `p${index}[`).join('&')}`,
+  );
+  t.true((many ?? '').length <= 1_010 && (many ?? '').startsWith('p0%5B, p1%5B') && (many ?? '').endsWith(', ...'));
 });
 
 test('an empty value is refused where a filter would ignore it', async (t) => {

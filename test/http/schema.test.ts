@@ -69,6 +69,29 @@ test('missing members come first, last-declared first, then present members in r
   );
 });
 
+test('a value with very many errors leads to a hundred errors, from the last member on', (t) => {
+  const keys = Array.from({ length: 65_001 }, () => 0);
+  const errors = schemaErrorsOf(PERSON, { id: '1', name: '1L', keys });
+  t.is(errors.length, 100);
+  t.deepEqual(errors[0]?.path, ['keys', '65000']);
+  const others = Object.fromEntries(keys.map((_, index) => [`other${index}`, 0]));
+  t.is(schemaErrorsOf({ type: 'object', additionalProperties: false }, others).length, 100);
+});
+
+test('the text of an error shows any value, at most a thousand characters of it', (t) => {
+  const shown = (value: unknown): string =>
+    (schemaErrorsOf({ format: 'id' }, value)[0]?.message ?? '').replace(
+      "Object didn't pass validation for format id: ",
+      '',
+    );
+  t.is(shown([1, [null, 'a', [undefined, true]], { b: 1 }]), '1,,a,,true,[object Object]');
+  t.is(shown([{ toString: null, valueOf: null }]), '[object Object]');
+  t.is(shown({ toString: null }), '{"toString":null}');
+  t.is(shown('x'.repeat(1_000)), 'x'.repeat(1_000));
+  t.is(shown('x'.repeat(1_001)), `${'x'.repeat(1_000)}…`);
+  t.is(shown(Array.from({ length: 9_000 }, () => [[['ab']]])).length, 1_001);
+});
+
 test('null breaks both its type and its format', (t) => {
   t.deepEqual(
     schemaErrorsOf(PERSON, { id: '1', name: null, keys: [] }).map(({ code, message }) => [code, message]),
