@@ -100,7 +100,7 @@ export interface BlockArrival {
   readonly receivedMs: number;
   /**
    * - `imported`: the node imported the block from this peer. All copies that arrived before this copy had the kind
-   *   `early`.
+   *   `early`, unless the node imported the block before and then reverted it.
    * - `known`: the node had already imported or forged the block.
    * - `early`: the node refused the block because the slot of the block had not begun. It is possible that our clock is
    *   behind.
@@ -116,7 +116,8 @@ export class ClockOffset {
   /**
    * An offset in milliseconds for each of the newest `BLOCKS_MAX` imported blocks, oldest first. The offset is the
    * start of the block's slot minus the arrival of the imported copy. The offset is 0 if the node refused an earlier
-   * copy because the slot of the block had not begun.
+   * copy because the slot of the block had not begun. If the node imports a block again after a revert, the first
+   * import gives the offset.
    */
   readonly #blockOffsetsMs = new Map<BlockId, number>();
   /**
@@ -164,11 +165,11 @@ export class ClockOffset {
   }
 
   #recordImport(blockId: BlockId, offsetMs: number): void {
-    // If a sample of this block exists before its import, an early copy of the block gave the sample.
-    const wasEarly = [...this.#samples.values()].some((samples) =>
-      samples.some((sample) => sample.blockId === blockId),
-    );
-    this.#blockOffsetsMs.set(blockId, wasEarly ? 0 : offsetMs);
+    // A sample of this block exists before its import in two cases. In the first case, an early copy of the block gave
+    // the sample, so the sample has a positive offset. In the second case, the node reverts the block and imports it
+    // again. All samples of the block then have the offset of the earliest copy, and this offset stays.
+    const earlier = [...this.#samples.values()].flat().find((sample) => sample.blockId === blockId);
+    this.#blockOffsetsMs.set(blockId, earlier === undefined ? offsetMs : Math.min(0, earlier.offsetMs));
     const [oldest] = this.#blockOffsetsMs.keys();
     if (this.#blockOffsetsMs.size > BLOCKS_MAX && oldest !== undefined) this.#blockOffsetsMs.delete(oldest);
   }

@@ -215,6 +215,19 @@ test('a block that first arrives too early is not late when it arrives again', (
   t.is(estimate.verdict(), undefined);
 });
 
+test('a late block stays late when it is imported again after a revert', (t) => {
+  const { estimate, now } = setUpEstimate();
+  const peers = ['1.0.0.1:5000', '1.0.0.2:5000'] as const;
+  for (const blockId of ['1', '2', '3', '4']) {
+    const slotStartMs = now.ms - 20_000;
+    estimate.addSample(peers[0], { blockId, slotStartMs, receivedMs: now.ms, kind: 'imported' });
+    estimate.addSample(peers[0], { blockId, slotStartMs, receivedMs: now.ms + 5_000, kind: 'imported' });
+    estimate.addSample(peers[1], { blockId, slotStartMs, receivedMs: now.ms + 6_000, kind: 'known' });
+    now.ms += 10_000;
+  }
+  t.is(estimate.agreedMs(peers, 10_000), -20_000);
+});
+
 test('only the first copy of a recent block that another node forged is a sample', (t) => {
   const stage = setUpEstimate();
   const [first, ...others] = ['1.0.0.1:5000', '1.0.0.2:5000', '1.0.0.3:5000'] as const;
