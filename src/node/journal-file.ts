@@ -25,14 +25,19 @@ import { checksumOfLine } from './checked-lines.ts';
 import { isSameFile, identityOf, renewTimeOfChange } from './file-identity.ts';
 import { checkJournal, JOURNAL_MODE, loadJournal, type JournalContent } from './journal-content.ts';
 import {
+  adoptedEntries,
   entriesOf,
   entryWith,
   holdEntry,
+  isCopyOf,
   isFileIdentity,
+  lastOf,
   learn,
   lineOf,
   NOT_MOVED,
   outsideEntriesOf,
+  ownOf,
+  signedEntries,
   type Entry,
   type FileIdentity,
   type Known,
@@ -192,8 +197,7 @@ class FileJournal implements JournalFile {
   }
 
   last(publicKey: PublicKey): SignedHeader | undefined {
-    const { last, outside } = this.#known.get(publicKey) ?? {};
-    return outside?.last ?? last;
+    return lastOf(this.#knownOf(publicKey));
   }
 
   heldSinceS(publicKey: PublicKey): number | undefined {
@@ -201,12 +205,7 @@ class FileJournal implements JournalFile {
   }
 
   isCopyFor(publicKey: PublicKey): boolean {
-    const { heldSinceS = 0, isCopy } = this.#known.get(publicKey) ?? {};
-    const last = this.last(publicKey);
-    if (last !== undefined && last.timestamp >= heldSinceS) return false;
-    // Lines of earlier versions have no member `isCopy`. In lines of earlier versions, the delegate's wait always comes
-    // from a copy if the delegate has a signed header.
-    return isCopy ?? last !== undefined;
+    return isCopyOf(this.#knownOf(publicKey));
   }
 
   movedAtS(publicKey: PublicKey): number | undefined {
@@ -215,8 +214,7 @@ class FileJournal implements JournalFile {
   }
 
   own(publicKey: PublicKey): Pick<Watermark, 'last' | 'movedAtS'> {
-    const { last, movedAtS } = this.#known.get(publicKey) ?? {};
-    return { ...(last === undefined ? {} : { last }), ...(movedAtS === undefined ? {} : { movedAtS }) };
+    return ownOf(this.#knownOf(publicKey));
   }
 
   delegates(): readonly PublicKey[] {
@@ -232,16 +230,11 @@ class FileJournal implements JournalFile {
   }
 
   adopt(publicKey: PublicKey, header: SignedHeader): void {
-    // The first of the two lines contains the header. The second line (`heldSinceS: 0`) ends the delegate's wait. If a
-    // crash leaves only the first line, the delegate still waits, and waits at least as long as without this call.
-    this.#write(...outsideEntriesOf(publicKey, { last: header }), { delegate: publicKey, heldSinceS: 0 });
+    this.#write(...adoptedEntries(publicKey, header));
   }
 
   record(publicKey: PublicKey, header: SignedHeader): void {
-    // The node signs a header only when the delegate is allowed to sign. The new header therefore also ends a wait that
-    // has begun in the slot of the header, after the timestamp of the header.
-    const isWaiting = (this.heldSinceS(publicKey) ?? 0) > header.timestamp;
-    this.#write(entryWith(publicKey, header), ...(isWaiting ? [holdEntry(publicKey, 0, false)] : []));
+    this.#write(...signedEntries(publicKey, header, this.#knownOf(publicKey)));
   }
 
   hold(publicKey: PublicKey, sinceS: number, isCopy = false, foreignS?: number): void {
@@ -283,6 +276,10 @@ class FileJournal implements JournalFile {
     if (!this.#isIdentityRecorded) this.#write(this.#ownIdentity());
     this.#isIdentityRecorded = true;
     this.#renewFingerprint();
+  }
+
+  #knownOf(publicKey: PublicKey): Known {
+    return this.#known.get(publicKey) ?? {};
   }
 
   /**

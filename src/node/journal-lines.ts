@@ -122,6 +122,45 @@ function outsideWith(
   return { last };
 }
 
+/** Returns the last header of a delegate, from the journal itself or from a watermark (`SigningJournal.last`). */
+export function lastOf({ last, outside }: Known): SignedHeader | undefined {
+  return outside?.last ?? last;
+}
+
+/** Returns the result of `SigningJournal.isCopyFor` for a delegate. */
+export function isCopyOf(known: Known): boolean {
+  const { heldSinceS = 0, isCopy } = known;
+  const last = lastOf(known);
+  if (last !== undefined && last.timestamp >= heldSinceS) return false;
+  // Lines of earlier versions have no member `isCopy`. In lines of earlier versions, the delegate's wait always comes
+  // from a copy if the delegate has a signed header.
+  return isCopy ?? last !== undefined;
+}
+
+/** Returns the result of `FolderJournal.own` for a delegate. */
+export function ownOf({ last, movedAtS }: Known): Pick<Known, 'last' | 'movedAtS'> {
+  return { ...(last === undefined ? {} : { last }), ...(movedAtS === undefined ? {} : { movedAtS }) };
+}
+
+/**
+ * Returns the lines with which a journal adopts the header of a watermark. The first line contains the header. The
+ * second line (`heldSinceS: 0`) ends the delegate's wait. If a crash leaves only the first line, the delegate still
+ * waits, and waits at least as long as without these lines.
+ */
+export function adoptedEntries(delegate: PublicKey, header: SignedHeader): readonly DelegateEntry[] {
+  return [...outsideEntriesOf(delegate, { last: header }), { delegate, heldSinceS: 0 }];
+}
+
+/**
+ * Returns the lines for a header that the node signs. The node signs a header only when the delegate is allowed to
+ * sign. The new header therefore also ends a wait that has begun in the slot of the header, after the timestamp of the
+ * header.
+ */
+export function signedEntries(delegate: PublicKey, header: SignedHeader, known: Known): readonly DelegateEntry[] {
+  const isWaiting = (known.heldSinceS ?? 0) > header.timestamp;
+  return [entryWith(delegate, header), ...(isWaiting ? [holdEntry(delegate, 0, false)] : [])];
+}
+
 /** Returns the shortest list of lines from which `learn` makes the given object `known`. */
 export function entriesOf(delegate: PublicKey, known: Known): readonly DelegateEntry[] {
   const { last, heldSinceS, isCopy, foreignS, movedAtS, outside, firstBlockId } = known;

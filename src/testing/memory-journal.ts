@@ -1,41 +1,55 @@
-/** Implements the signing journal of a node in a devnet that keeps all its data in memory. */
+/**
+ * Implements the signing journal of a node in a devnet that keeps all its data in memory. The journal combines entries
+ * with the functions of the journal file (`journal-lines.ts`), so both journals give the same answers.
+ */
 
+import {
+  adoptedEntries,
+  holdEntry,
+  isCopyOf,
+  lastOf,
+  learn,
+  outsideEntriesOf,
+  ownOf,
+  signedEntries,
+  type DelegateEntry,
+  type Known,
+} from '../node/journal-lines.ts';
 import type { FolderJournal, Watermark } from '../ports/journal.ts';
 import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
 
 export class MemorySigningJournal implements FolderJournal {
   readonly isCopied = false;
-  readonly #last = new Map<PublicKey, SignedHeader>();
-  readonly #heldSinceS = new Map<PublicKey, number>();
-  readonly #copies = new Set<PublicKey>();
+  readonly #known: Map<PublicKey, Known>;
+
+  constructor(known: ReadonlyMap<PublicKey, Known> = new Map<PublicKey, Known>()) {
+    this.#known = new Map(known);
+  }
 
   copy(): MemorySigningJournal {
-    const copy = new MemorySigningJournal();
-    for (const [publicKey, header] of this.#last) copy.#last.set(publicKey, header);
-    for (const [publicKey, sinceS] of this.#heldSinceS) copy.#heldSinceS.set(publicKey, sinceS);
-    for (const publicKey of this.#copies) copy.#copies.add(publicKey);
-    return copy;
+    return new MemorySigningJournal(this.#known);
   }
 
   last(publicKey: PublicKey): SignedHeader | undefined {
-    return this.#last.get(publicKey);
+    return lastOf(this.#knownOf(publicKey));
   }
 
   heldSinceS(publicKey: PublicKey): number | undefined {
-    return this.#heldSinceS.get(publicKey);
+    return this.#knownOf(publicKey).heldSinceS;
   }
 
   isCopyFor(publicKey: PublicKey): boolean {
-    return this.#copies.has(publicKey);
+    return isCopyOf(this.#knownOf(publicKey));
   }
 
-  movedAtS(): undefined {
-    return undefined;
+  movedAtS(publicKey: PublicKey): number | undefined {
+    const { movedAtS, outside } = this.#knownOf(publicKey);
+    return movedAtS ?? outside?.movedAtS;
   }
 
-  foreignS(): undefined {
-    return undefined;
+  foreignS(publicKey: PublicKey): number | undefined {
+    return this.#knownOf(publicKey).foreignS;
   }
 
   outside(): 'unknown' {
@@ -47,31 +61,27 @@ export class MemorySigningJournal implements FolderJournal {
   }
 
   adopt(publicKey: PublicKey, header: SignedHeader): void {
-    this.record(publicKey, header);
-    this.hold(publicKey, 0);
+    this.#learn(adoptedEntries(publicKey, header));
   }
 
   record(publicKey: PublicKey, header: SignedHeader): void {
-    this.#last.set(publicKey, header);
+    this.#learn(signedEntries(publicKey, header, this.#knownOf(publicKey)));
   }
 
-  hold(publicKey: PublicKey, sinceS: number, isCopy = false): void {
-    this.#heldSinceS.set(publicKey, sinceS);
-    if (isCopy) this.#copies.add(publicKey);
-    else this.#copies.delete(publicKey);
+  hold(publicKey: PublicKey, sinceS: number, isCopy = false, foreignS?: number): void {
+    this.#learn([holdEntry(publicKey, sinceS, isCopy, foreignS)]);
   }
 
-  copyFrom(publicKey: PublicKey, { last }: Pick<Watermark, 'last'>): void {
-    if (last !== undefined) this.record(publicKey, last);
+  copyFrom(publicKey: PublicKey, watermark: Pick<Watermark, 'last' | 'movedAtS'>): void {
+    this.#learn(outsideEntriesOf(publicKey, watermark));
   }
 
-  own(publicKey: PublicKey): Pick<Watermark, 'last'> {
-    const last = this.last(publicKey);
-    return last === undefined ? {} : { last };
+  own(publicKey: PublicKey): Pick<Watermark, 'last' | 'movedAtS'> {
+    return ownOf(this.#knownOf(publicKey));
   }
 
   delegates(): readonly PublicKey[] {
-    return [...new Set([...this.#last.keys(), ...this.#heldSinceS.keys()])];
+    return [...this.#known.keys()];
   }
 
   recordFileIdentity(): void {
@@ -80,5 +90,13 @@ export class MemorySigningJournal implements FolderJournal {
 
   close(): void {
     // There is nothing to close, because a journal in memory has no file.
+  }
+
+  #knownOf(publicKey: PublicKey): Known {
+    return this.#known.get(publicKey) ?? {};
+  }
+
+  #learn(entries: readonly DelegateEntry[]): void {
+    for (const entry of entries) learn(this.#known, entry);
   }
 }
