@@ -135,8 +135,8 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
     {
       name: 'results of signature checks',
       file: 'node/node.ts',
-      bytesMax: SIGNATURE_ANSWERS_MAX * 200,
-      reckoning: '200 bytes each',
+      bytesMax: SIGNATURE_ANSWERS_MAX * 260,
+      reckoning: '260 bytes each',
     },
     { name: 'addresses of keys', file: 'crypto/keys.ts', bytesMax: 20_000 * 200, reckoning: '200 bytes each' },
     {

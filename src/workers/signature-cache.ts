@@ -24,8 +24,8 @@ export class SignatureCache {
   readonly #answersOfObjects = new WeakMap<SignatureCheck, boolean>();
 
   /**
-   * @param entriesMax maximum number of results stored by key; each of these results takes about 250 bytes. For each
-   *   check object, the cache also stores the result as long as the object exists
+   * @param entriesMax maximum number of results stored by key; each of these results takes at most about 260 bytes. For
+   *   each check object, the cache also stores the result as long as the object exists
    */
   constructor(entriesMax: number) {
     this.#answers = new LruMap(entriesMax);

@@ -25,7 +25,7 @@ export interface VerifierPoolOptions {
   readonly backend?: Ed25519Backend;
   /**
    * Maximum number of results that the cache stores by content (public key, signature and message). The cache drops
-   * results that were not used recently. Each result takes about 250 bytes.
+   * results that were not used recently. Each result takes at most about 260 bytes.
    */
   readonly cacheEntriesMax: number;
   /**
