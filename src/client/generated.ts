@@ -309,7 +309,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the multisignature group of the account. */
+  /** Shows the multisignature group that has this address. */
   'GET /accounts/{address}/multisignature_groups': {
     parameters: { address: string };
     answer: {
@@ -808,7 +808,7 @@ export interface Operations2 {
     parameters: Record<never, never>;
     answer: string;
   };
-  /** Shows the name and version of the software, and the paths of the documentation and the dashboard. Also lists all GET paths that have no path parameter. */
+  /** Shows the name and version of the software, and the paths of the documentation and the dashboard (`pages`). Also lists all other GET paths below `/api` that have no path parameter (`paths`). */
   'GET /': {
     parameters: Record<never, never>;
     answer: {
@@ -1176,7 +1176,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the multisignature group of the account. */
+  /** Shows the multisignature group that has this address. */
   'GET /accounts/{address}/multisignature_groups': {
     parameters: { address: string };
     answer: {
@@ -1299,7 +1299,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the earnings of a delegate. Without a time span, `rewards` and `fees` are the amounts that the delegate got for all finished rounds. `fees` is then the share of the delegate in the fees of these rounds. `count` also includes the blocks of the present round. With `fromTimestamp` or `toTimestamp`, the answer covers only the blocks that the delegate forged in this time span. `fees` is then the sum of all fees in these blocks, not the share of the delegate. Real nodes compute `fees` in the same two ways. */
+  /** Shows the earnings of a delegate. Without a time span, `rewards` and `fees` are the amounts that the delegate got for all finished rounds. `fees` is then the share of the delegate in the fees of these rounds. `count` also includes the blocks of the present round. With `fromTimestamp` or `toTimestamp`, the answer covers only the blocks that the delegate forged in this time span. `fees` is then the sum of all fees in these blocks, not the share of the delegate. A node of lisk-sdk 3.0.2 computes `fees` in the same two ways. */
   'GET /delegates/{address}/forging_statistics': {
     parameters: { address: string; fromTimestamp?: number | undefined; toTimestamp?: number | undefined };
     answer: {
@@ -1670,7 +1670,7 @@ export interface Operations3 {
     parameters: Record<never, never>;
     answer: string;
   };
-  /** Shows the name and version of the software, and the paths of the documentation and the dashboard. Also lists all GET paths that have no path parameter. */
+  /** Shows the name and version of the software, and the paths of the documentation and the dashboard (`pages`). Also lists all other GET paths below `/api` that have no path parameter (`paths`). */
   'GET /': {
     parameters: Record<never, never>;
     answer: {

@@ -10,9 +10,9 @@ import { objectOf } from './views/shapes.ts';
 export interface HttpDialect {
   readonly generation: Generation;
   /**
-   * True: the interface behaves like a real node of `generation`. The interface sends and accepts only members,
-   * parameters, sort fields and peer states that a real node has. False: the interface uses the extended dialect, which
-   * also has the names of the other generation and the names that only this node has.
+   * True: the interface behaves like a lisk-sdk node of `generation`. The interface sends and accepts only members,
+   * parameters, sort fields and peer states that this lisk-sdk node has. False: the interface uses the extended
+   * dialect, which also has the names of the other generation and the names that only this node has.
    */
   readonly strict: boolean;
 }
@@ -20,8 +20,8 @@ export interface HttpDialect {
 type Members = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the members of a JSON object of an answer. The members `own`, which a real node of the generation sends, come
- * first. In the extended dialect, the members `added` follow.
+ * Returns the members of a JSON object of an answer. The members `own`, which a lisk-sdk node of the generation sends,
+ * come first. In the extended dialect, the members `added` follow.
  */
 export function extendedMembers(dialect: HttpDialect, own: Members, added: Members): Members {
   return dialect.strict ? own : { ...own, ...added };

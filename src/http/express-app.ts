@@ -334,7 +334,7 @@ function mediaTypeOf(header: string | undefined): string | undefined {
 }
 
 function refuseOtherMethods(routes: readonly Route[], isStrict: boolean): RequestHandler {
-  // As in recorded answers of real nodes, the header `Allow` does not name HEAD.
+  // As in recorded answers of lisk-sdk nodes, the header `Allow` does not name HEAD.
   const allowed = routes.map(({ method }) => method);
   return (request, response, next) => {
     if (request.method === 'OPTIONS' || routeFor(request.method, routes, isStrict) !== undefined) return next();
@@ -344,8 +344,8 @@ function refuseOtherMethods(routes: readonly Route[], isStrict: boolean): Reques
 }
 
 /**
- * Finds the route for a method. Real nodes refuse HEAD. On this node, the answer to HEAD depends on the kind of the GET
- * route:
+ * Finds the route for a method. Nodes of lisk-sdk refuse HEAD. On this node, the answer to HEAD depends on the kind of
+ * the GET route:
  * - Event streams refuse HEAD, because most streams have no end.
  * - Routes of kind `plain` answer HEAD.
  * - All other GET routes answer HEAD in the extended dialect, because monitors and load balancers use HEAD. In the

@@ -17,12 +17,12 @@
  * slow path: Express application -> handler of the route
  * ```
  *
- * The response cache contains answers that depend only on the request and the chain. The fast path uses an answer from
- * this cache until the chain changes. The slow path also adds answers to the response cache. The tick cache contains
- * answers that depend on more than the request and the chain. The fast path uses an answer from the tick cache until
- * the present iteration of the event loop ends. If the client accepts gzip, the fast path answers only from the
- * response cache. All other answers for this client come from the slow path, which compresses answers of at least 1,024
- * bytes.
+ * The response cache contains answers that depend only on the request and the chain (with one exception, `receivedAt`:
+ * see `EnvelopeRoute.isOfChain`). The fast path uses an answer from this cache until the chain changes. The slow path
+ * also adds answers to the response cache. The tick cache contains answers that depend on more than the request and the
+ * chain. The fast path uses an answer from the tick cache until the present iteration of the event loop ends. If the
+ * client accepts gzip, the fast path answers only from the response cache. All other answers for this client come from
+ * the slow path, which compresses answers of at least 1,024 bytes.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * Defines the text formats of parameters and bodies. As on a real node, several formats also allow values that cannot
- * exist, for example an id beyond 64 bits.
+ * Defines the text formats of parameters and bodies. As on a lisk-sdk node, several formats also allow values that
+ * cannot exist, for example an id beyond 64 bits.
  */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
@@ -32,8 +32,8 @@ const CHECKS: Readonly<Record<Format, (text: string) => boolean>> = {
   hex: (text) => /^[0-9a-f]+$/i.test(text),
   username: (text) => /^[a-z0-9!@$&_.]+$/i.test(text),
   additionalData: (text) => Buffer.byteLength(text, 'utf8') <= DATA_BYTES_MAX,
-  // Each of the four numbers can have up to three digits, so it can be, for example, 999. As on a real node, a request
-  // can therefore contain an address that cannot exist. The answer to such a request contains no peers.
+  // Each of the four numbers can have up to three digits, so it can be, for example, 999. As on a lisk-sdk node, a
+  // request can therefore contain an address that cannot exist. The answer to such a request contains no peers.
   ip: (text) => /^(?:[0-9]{1,3}\.){3}[0-9]{1,3}$/.test(text),
   version: (text) => /^[0-9]{1,3}(?:\.[0-9]{1,3}){2}(?:-(?:alpha|beta|rc)\.[0-9]{1,3}(?:\.[0-9]{1,3})?)?$/.test(text),
   protocolVersion: (text) => /^(?:0|[1-9][0-9]{0,2})\.(?:0|[1-9][0-9]{0,2})$/.test(text),

@@ -101,7 +101,7 @@ export function createHttpServer(
   const isOtherPath = (path: string): boolean => hasPages && isDashboardPath(path);
   const checks = createRequestChecks(settings, { admission, dialect, limit, isOtherPath });
 
-  // A real node has no event stream that the strict dialect could imitate. The stream therefore always uses the
+  // A lisk-sdk node has no event stream that the strict dialect could imitate. The stream therefore always uses the
   // extended dialect.
   const streamDialect = { ...dialect, strict: false };
   const replays = settings.shared && createSharedReplays(settings.shared);

@@ -45,8 +45,8 @@ export interface HttpOptions {
   readonly limits: HttpLimits;
   readonly cors: { readonly origin: string | boolean; readonly methods: readonly string[] };
   /**
-   * If true, paths below `/api` use the strict dialect: only the names and shapes of a real node of the generation. The
-   * event stream and paths without this prefix always use the extended dialect.
+   * If true, paths below `/api` use the strict dialect: only the names and shapes of a lisk-sdk node of the generation.
+   * The event stream and paths without this prefix always use the extended dialect.
    */
   readonly strictDialect: boolean;
   /**
@@ -139,7 +139,8 @@ export interface HttpLimits {
   readonly delayAfter: number;
   /**
    * Delay, in milliseconds, of the first request after the first `delayAfter` requests in a window. Each further
-   * request waits this time longer than the request before it, but at most 60 s.
+   * request waits this time longer than the request before it, but at most 60 s. A request with a large body counts as
+   * several requests (`BODY_BYTES_PER_REQUEST`), so its delay grows by several times this value.
    */
   readonly delayMs: number;
   /** Length of a window, in milliseconds. */

@@ -84,8 +84,8 @@ export function pageParametersReversed(limitMax: 100 | 101): readonly Parameter[
 }
 
 /**
- * Declares the parameter `after`: the cursor at which the previous page of a list ended. Real nodes do not have this
- * parameter, so the result is empty in the strict dialect.
+ * Declares the parameter `after`: the cursor at which the previous page of a list ended. Nodes of lisk-sdk do not have
+ * this parameter, so the result is empty in the strict dialect.
  */
 export function afterParameters(dialect: HttpDialect): readonly Parameter[] {
   return extendedOnly(dialect, [AFTER]);

@@ -89,7 +89,8 @@ const HEIGHT = /^[1-9][0-9]{0,9}$/;
 
 /**
  * Reads the height that the client requires, from the header `X-Min-Height` and the parameter `minHeight`. If the
- * request contains several heights, the result has the largest one.
+ * request contains several heights, the result has the largest one. A request with several headers `X-Min-Height`
+ * contains no valid height in these headers, because node:http joins their values (`1, 2`).
  *
  * @param dialect dialect of the paths below `/api`. If the dialect is strict, these paths have no parameter
  *   `minHeight`, so the function reads only the header

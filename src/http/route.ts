@@ -156,7 +156,10 @@ export interface RawRequest {
   readonly client?: string | undefined;
 }
 
-/** Value of a parameter. A bigint is an integer that the type `number` would round. */
+/**
+ * Value of a parameter. Integers above `Number.MAX_SAFE_INTEGER` are bigints, because the type `number` would round
+ * most of them.
+ */
 type Value = string | number | bigint | boolean;
 
 /** The values of a request's declared parameters (including default values), its body, and the client's address. */

@@ -112,7 +112,7 @@ function reportKeys(schema: Schema, value: object, report: Report): void {
 function reportLength(schema: Schema, value: string, report: Report): void {
   const characters = [...value].length;
   // `minLength` and `maxLength` limit the number of characters (code points). But the error messages state the length
-  // in UTF-16 units, like the messages of a real node.
+  // in UTF-16 units, like the messages of a lisk-sdk node.
   if (schema.maxLength !== undefined && characters > schema.maxLength)
     report('MAX_LENGTH', `String is too long (${value.length} chars), maximum ${schema.maxLength}`);
   if (schema.minLength !== undefined && characters < schema.minLength)

@@ -26,7 +26,9 @@ import type { NodeEvent } from './event.ts';
 export type Finality = 'any' | 'final';
 
 /**
- * Returns the number of parts of a record (see the comment at the start of this file); 0 if the record has no events.
+ * Returns the number of parts of a record (see the comment at the start of this file). With `final`, the result is 0 if
+ * the record makes no block final. With `any`, the result is always 1, even if the store no longer has the block of the
+ * record.
  */
 export function partsOf({ finalizedBefore, finalizedAfter }: ChainRecord, finality: Finality): number {
   return finality === 'final' ? Math.max(0, finalizedAfter - finalizedBefore) : 1;

@@ -60,7 +60,7 @@ export function accountRoutes(dialect: HttpDialect): readonly Route[] {
       isOfChain: true,
       method: 'GET',
       path: '/accounts/{address}/multisignature_groups',
-      summary: 'Shows the multisignature group of the account.',
+      summary: 'Shows the multisignature group that has this address.',
       parameters: [addressInPath('Address of the group.')],
       unknownParameters: 'ignored',
       answer: { meta: NO_META, data: listOf(GROUP_SHAPE) },

@@ -16,7 +16,7 @@ export function forgingStatisticsRoute(dialect: HttpDialect): Route {
     summary:
       dialect.generation === 2
         ? 'Shows the earnings of a delegate. With `fromTimestamp` or `toTimestamp`, the answer covers the payments and the forged blocks of the rounds that ended in this time span, so `count` does not include the blocks of the present round. Without a time span, `count` includes these blocks.'
-        : 'Shows the earnings of a delegate. Without a time span, `rewards` and `fees` are the amounts that the delegate got for all finished rounds. `fees` is then the share of the delegate in the fees of these rounds. `count` also includes the blocks of the present round. With `fromTimestamp` or `toTimestamp`, the answer covers only the blocks that the delegate forged in this time span. `fees` is then the sum of all fees in these blocks, not the share of the delegate. Real nodes compute `fees` in the same two ways.',
+        : 'Shows the earnings of a delegate. Without a time span, `rewards` and `fees` are the amounts that the delegate got for all finished rounds. `fees` is then the share of the delegate in the fees of these rounds. `count` also includes the blocks of the present round. With `fromTimestamp` or `toTimestamp`, the answer covers only the blocks that the delegate forged in this time span. `fees` is then the sum of all fees in these blocks, not the share of the delegate. A node of lisk-sdk 3.0.2 computes `fees` in the same two ways.',
     parameters: [
       addressInPath(
         dialect.generation === 2

@@ -1,6 +1,6 @@
 /**
  * Declares the route for the path `/api` itself. The answer of this route lists all other paths that clients can read
- * with GET and that have no path parameter.
+ * with GET and that have no path parameter. `pages` has `/spec` and `/docs`, and `paths` has the rest.
  */
 
 import { softwareVersionOf } from '../../primitives/software-version.ts';
@@ -23,7 +23,7 @@ export function indexRoute(routes: readonly Route[], hasDashboard: boolean): Env
     method: 'GET',
     path: '/',
     summary:
-      'Shows the name and version of the software, and the paths of the documentation and the dashboard. Also lists all GET paths that have no path parameter.',
+      'Shows the name and version of the software, and the paths of the documentation and the dashboard (`pages`). Also lists all other GET paths below `/api` that have no path parameter (`paths`).',
     parameters: [],
     unknownParameters: 'ignored',
     errors: {},

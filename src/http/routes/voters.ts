@@ -35,8 +35,9 @@ const IDENTITY: readonly Parameter[] = [
 
 /**
  * Returns the value that the routes of this file show as the public key of an account that never sent a transaction.
- * The extended dialect shows null, as real nodes do on these routes. But the published API specification of real nodes
- * allows only text, so the strict dialect shows an empty text. All other routes show an empty text in both dialects.
+ * The extended dialect shows null, as lisk-sdk nodes do on these routes. But the published API specification of
+ * lisk-sdk allows only text, so the strict dialect shows an empty text. All other routes show an empty text in both
+ * dialects.
  */
 function noKey(dialect: HttpDialect): '' | null {
   return dialect.strict ? '' : null;
@@ -156,7 +157,7 @@ function accountOf(api: NodeApi, request: CheckedRequest): Account {
 
 /**
  * Errors in the 400 answer to a request in which each of the four parameters is absent or empty. The errors have the
- * same order as in the answer of a real node.
+ * same order as in the answer of a lisk-sdk node.
  */
 const NOTHING_GIVEN = (
   [

@@ -1,7 +1,7 @@
 /**
  * Makes the JSON objects that show the status, the constants, the diagnostics, the data for charts (`NodeHistory`) and
  * the slot report of the node to clients of the HTTP API, and their schemas. In the status and the constants, the
- * members that real nodes of the generation send come first.
+ * members that lisk-sdk nodes of the generation send come first.
  */
 
 import type { Diagnostic, NodeApi, NodeStatus, ReadersStatus, Reorg } from '../../ports/node-api.ts';
@@ -38,8 +38,8 @@ export function statusView(api: NodeApi, status: NodeStatus, dialect: HttpDialec
           { ...times, chainMaxHeightFinalized, syncing },
           { broadhash, consensus, loaded, networkHeight, transactions },
         ];
-  // Real nodes do not send the following members. The status leaves out each member that does not apply, for example
-  // `reorgs` if there was no reorg.
+  // Nodes of lisk-sdk do not send the following members. The status leaves out each member that does not apply, for
+  // example `reorgs` if there was no reorg.
   const progress = status.sync === undefined ? {} : { syncProgress: status.sync };
   const clock = Math.abs(clockOffsetMs ?? 0) < CLOCK_OFFSET_SHOWN_MS ? {} : { clockOffsetMs };
   const clocks = status.clocksDiffer === undefined ? {} : { clocksDiffer: status.clocksDiffer };
@@ -116,12 +116,12 @@ export function constantsView(api: NodeApi, dialect: HttpDialect): View {
   const networkId = params.networkIdentifier;
   const [own, other] =
     dialect.generation === 2 ? [{ nethash, nonce }, { networkId }] : [{ networkId }, { nethash, nonce }];
-  // Real nodes do not send `activeDelegates`. This node sends the member `activeDelegates` only if a round does not
-  // have the same number of delegates as in Lisk.
+  // Nodes of lisk-sdk do not send `activeDelegates`. This node sends the member `activeDelegates` only if a round does
+  // not have the same number of delegates as in Lisk.
   const { activeDelegates } = params;
   const round = activeDelegates === ACTIVE_DELEGATES ? {} : { activeDelegates };
   const members = {
-    // The strict dialect omits `build` and `commit` if they are unknown, as real nodes do.
+    // The strict dialect omits `build` and `commit` if they are unknown, as lisk-sdk nodes do.
     ...(dialect.strict ? omitUndefined({ build: build || undefined, commit: commit || undefined }) : { build, commit }),
     epoch: new Date(params.epochMs).toISOString(),
     fees: FEE_VIEW,
