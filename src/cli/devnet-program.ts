@@ -55,10 +55,12 @@ Slots last whole seconds, at least 2. With a block time below 2 s (0.2 to 1.99),
 faster than the clock of the machine: ten times as fast with 0.2. With --mine instant or on-demand, the clock of the chain moves
 ahead to the next slot if a block comes before this slot.
 
-Blocks become final after about one and a third to two rounds: 135 to 182 blocks with 101 delegates, 7 to 11 with 5.
+If no slot stays empty, blocks become final after about one and a third to two rounds: 135 to 182 blocks with 101 delegates, 7 to 11
+with 5.
 
 At the start, all nodes must answer within three minutes. Later, the devnet waits for a node that does not answer. The devnet
-restarts a node that exits, with growing delays, until the node has exited five times in a row within a minute of its start.
+restarts a node that exits, with growing delays. After five exits without a minute of running between two of them, the devnet no
+longer restarts the node.
 
 The commands above control a running devnet, over a port of this machine. The port requires the token in the file control.json of
 the devnet's folder. If this folder is not the default folder, add --data-dir after the command.

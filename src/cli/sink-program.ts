@@ -48,7 +48,8 @@ export function addSinkCommands(program: Command): void {
       'after',
       `
 Needs the package chdb with the ClickHouse engine (550 MB): npm install chdb beside bloomery, or in a folder that --engine or
-BLOOMERY_CHDB names. The command loads the package from no other folder, because it runs with your rights.
+BLOOMERY_CHDB names. Without --engine and BLOOMERY_CHDB, Node.js also searches the folders in NODE_PATH. The command does not search
+the working folder, because the package runs with your rights. Therefore put no relative path into NODE_PATH.
 ${EXIT_CODES}`,
     )
     .action(async (sql: string, options: SqlQueryFlags) => (await import('./commands/query.ts')).query(sql, options));

@@ -133,7 +133,7 @@ export function forgingImport(file: string, flags: ForgingImportFlags): void {
         : `it may lack signatures of ${waiting === record.delegates.length ? 'them' : `${waiting} of them`}, so ${wait}`,
     inCopy: `the signing record of this folder is a copy and has further delegates, so ${wait}`,
     moved:
-      'the watermarks of this machine say that a delegate of it was exported later, so this node does not sign for that delegate',
+      'the watermarks of this machine say that a delegate of it was exported later, so this node does not sign for that delegate, or waits if the delegate has no header',
     known: `${earlier}, so nothing was changed`,
     copy:
       record.isCopy || before === undefined

@@ -27,7 +27,7 @@ const LATEST_MS = Date.UTC(2150, 0, 1);
  *
  * The function also accepts a date before `nowMs`.
  *
- * @throws ProtocolError `USAGE` for any other text, and for times beyond the year 2149
+ * @throws ProtocolError `USAGE` for any other text, and for times after the beginning of 2150
  */
 export function parseTime(text: string, nowMs: number): number {
   const duration = /^(\d{1,10})([smhdwy])$/.exec(text);
@@ -44,7 +44,7 @@ export function parseTime(text: string, nowMs: number): number {
 /**
  * Returns the Unix time of a date, in milliseconds.
  *
- * @throws RangeError for an invalid date, and for times beyond the year 2149
+ * @throws RangeError for an invalid date, and for times after the beginning of 2150
  */
 export function unixTimeOfDate(date: Date): number {
   const atMs = date.getTime();

@@ -50,7 +50,7 @@ export class RestartPolicy {
     if (exitCode === EXIT.usage) return { kind: 'giveUp', reason: 'its configuration is refused' };
     this.#endsInARow = ranMs >= STABLE_MS ? 1 : this.#endsInARow + 1;
     if (this.#endsInARow >= ENDS_IN_A_ROW_MAX) {
-      const reason = `it ended ${ENDS_IN_A_ROW_MAX} times in a row within ${STABLE_MS / 1000} s of its start`;
+      const reason = `it ended ${ENDS_IN_A_ROW_MAX} times in a row, and never ran for ${STABLE_MS / 1000} s in between`;
       return { kind: 'giveUp', reason };
     }
     return { kind: 'restart', delayMs: RESTART_DELAY_MS * 2 ** (this.#endsInARow - 1) };

@@ -308,8 +308,9 @@ class Session {
   }
 
   /**
-   * Copies the chain to a new node of a forked devnet. The node cannot download the chain block by block: the first
-   * blocks of the fork depend on state that is not in the genesis block of this network.
+   * Copies the chain to a new node of a forked devnet. The reason is `--new-network-id`: the signatures of the blocks
+   * before the fork cover the old network identifier, so a node of the fork cannot verify these blocks. The method also
+   * copies the chain in a fork without this option.
    */
   async #copyChainTo({ directory }: PlannedNode): Promise<void> {
     const source = this.#nodes.find(

@@ -25,9 +25,11 @@ const PACKAGE = 'chdb';
 
 /**
  * Loads the package chdb, and opens a session of its engine. With `folder`, the function loads the package only from
- * this folder. Without `folder`, Node.js looks for chdb in the same places as for the other packages of this program.
- * The function never searches the working folder: another user could have put a package there, and this package would
- * run with the rights of the current user.
+ * this folder. Without `folder`, Node.js looks for chdb in the same places as for the other packages of this program,
+ * and also in the folders of the environment variable `NODE_PATH` and in its global folders. The function itself never
+ * searches the working folder: another user could have put a package there, and this package would run with the rights
+ * of the current user. Only a relative path in `NODE_PATH` makes Node.js search a place that depends on the working
+ * folder.
  *
  * @param folder folder in which the package is installed; undefined if the package is installed beside this program
  * @throws ProtocolError `ENGINE_MISSING` when the package is missing or cannot be loaded
