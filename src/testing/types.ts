@@ -20,8 +20,8 @@ export interface DevnetOptions {
   readonly generation?: 2 | 3;
   /**
    * Number of delegates in each round of the packaged devnet, from 1 to 101; default 101. In generation 3 with 5
-   * delegates, a block is final after 7 to 11 more blocks. The option is not allowed together with `network`, because
-   * a network has its own number of delegates.
+   * delegates, a block is final after 7 to 11 more blocks, if no slot stays empty. The option is not allowed together
+   * with `network`, because a network has its own number of delegates.
    */
   readonly delegates?: number;
   /**
