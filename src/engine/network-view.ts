@@ -23,7 +23,9 @@ export interface NetworkViewDependencies {
   readonly isNamed: (peerId: PeerId) => boolean;
   /** Returns the fixed peers, to which the node always tries to be connected. */
   readonly fixedPeers: () => readonly PeerId[];
-  /** True if the node knows addresses of peers from its configuration or from the peer book. */
+  /**
+   * True if the node knows addresses of peers from its configuration or from the peer book, or if a peer is connected.
+   */
   readonly arePeersExpected: () => boolean;
   /** True if this node dials peers. `PeerTips.areDialsExpected` (`forge/tip-check.ts`) lists the cases. */
   readonly areDialsExpected: () => boolean;

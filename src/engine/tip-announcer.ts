@@ -54,7 +54,8 @@ export class TipAnnouncer {
   }
 
   /**
-   * Announces the present tip. Does nothing during a sync, because each batch of downloaded blocks changes the tip.
+   * Announces the present tip, and again after `REPEATED_AFTER_MS`. Announces nothing while the node downloads blocks
+   * (`Synchronizer.syncing`), because each batch of downloaded blocks changes the tip.
    */
   announce(): void {
     const { transport, isSyncing } = this.#dependencies;

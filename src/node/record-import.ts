@@ -1,6 +1,7 @@
 /**
  * Imports a signing record (`signing-record.ts`) into the journal of a data folder, and marks the record as imported. A
- * later import of the same record then counts as an import of a copy.
+ * later import of the same record then counts as an import of a copy. There is one exception: the record was imported
+ * into the same folder, and adds nothing to the journal (kind `known`).
  */
 
 import { closeSync, openSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';

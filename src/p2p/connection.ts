@@ -191,9 +191,10 @@ export class PeerConnection implements Connection {
   }
 
   /**
-   * @throws ProtocolError `REQUEST_FAILED` in five cases: `REQUESTS_PER_PEER_MAX` calls to the peer are unanswered, the
-   *   generation does not have this kind of request, a call fails, the peer refuses the request, or the peer sends a
-   *   malformed answer
+   * @throws ProtocolError `REQUEST_FAILED` in five cases: at the start of the request, `REQUESTS_PER_PEER_MAX` calls to
+   *   the peer are unanswered (in generation 2, a request can need several calls, so slightly more calls can be
+   *   unanswered later), the generation does not have this kind of request, a call fails, the peer refuses the request,
+   *   or the peer sends a malformed answer
    */
   async request<R extends PeerRequest>(request: R): Promise<AnswerTo<R>> {
     const failed = (reason: string, cause?: unknown): ProtocolError =>

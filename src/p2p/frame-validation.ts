@@ -11,7 +11,8 @@ import { isIpv4 } from '../primitives/ip.ts';
  * `unsolicited-bytes.ts`). The longest answers of real nodes contain 34 full blocks, or the rows of these blocks
  * (`rows-gen2.ts`). Such an answer has about 20,000 arrays and objects. The node does not refuse a frame with more than
  * `CONTAINERS_FREE` arrays and objects, because an asset of generation 3 can contain any number of arrays and objects.
- * However, each array or object above `CONTAINERS_FREE` adds `CONTAINER_BYTES` to the weight.
+ * However, each array or object above `CONTAINERS_FREE` adds `CONTAINER_BYTES` to the weight. `containerBytes` counts
+ * the opening brackets of the frame, including brackets inside texts and brackets that are never closed.
  */
 const CONTAINERS_FREE = 50_000;
 const CONTAINER_BYTES = 8;

@@ -135,8 +135,9 @@ export interface DeferrableIndexes {
  */
 export interface IndexUsers {
   /**
-   * True if at least one process exists, no process is starting, and each process shows the chain as of the last call
-   * of `completed`, or a newer chain. The node begins to defer indexing only if the result is true.
+   * True if at least one process exists, no process is starting, and each ready process shows the chain as of the last
+   * call of `completed`, or a newer chain. A draining process (which ends soon) is neither starting nor ready. The node
+   * begins to defer indexing only if the result is true.
    */
   canWait(): boolean;
   /** True if a process waits for complete indexes before it can start. Also true if no reading process exists. */

@@ -96,8 +96,9 @@ export interface Rules {
    * a transaction also fails if `forgingFault` (`gen2/transactions.ts`) returns an error.
    *
    * If a sender has several transactions in the batch, the balance that the sender had before the batch limits the
-   * total of the amounts and fees of these transactions. Transactions that the chain already has do not count in this
-   * total. A transaction that would exceed the limit fails, and this transaction does not count in the total. A
+   * total of the amounts and fees of these transactions. Three kinds of transactions do not count in this total:
+   * transactions that the chain already has, inert transactions, and transactions whose `amount` is unknown and not a
+   * number. A transaction that would exceed the limit fails, and this transaction does not count in the total. A
    * transaction that is pending, or that fails for another reason, counts in the total.
    */
   processTransactions(
@@ -269,7 +270,9 @@ export interface Rules {
    * @throws ProtocolError `FORGING_CONTRADICTS` if the new header would contradict `previouslyForged`, or if the two
    *   headers have the same slot. The function throws this error before it signs anything
    * @throws ProtocolError `FORGER_LEAVES`, `FORGER_NOT_IN_TURN`, `FORGER_SLOT_TAKEN`, `FORGING_CONTRADICTS` or
-   *   `FORGE_REFUSED` if `applyBlock` would refuse the block. The function throws this error before it signs anything
+   *   `FORGE_REFUSED` if `applyBlock` would refuse the block. `FORGE_REFUSED` also if the height requires an older
+   *   block version, or if the payload has a fault (`payloadFaults`). The function throws this error before it signs
+   *   anything
    */
   forge(state: StateReader, tip: BlockHeader, request: ForgeRequest): Block;
 

@@ -110,9 +110,9 @@ export function signatureRows(
 }
 
 /**
- * The recipient of a transfer, or of a transfer out of an application; empty for other transactions. A transfer into an
- * application names the application, not an address. A vote of generation 2 names its own sender as the recipient, but
- * the sender gets nothing.
+ * The recipient of a transfer, or of a transfer out of a registered application (a dapp of generation 2); empty for
+ * other transactions. A transfer into an application names the application, not an address. A vote of generation 2
+ * names its own sender as the recipient, but the sender gets nothing.
  */
 function paidAddressOf(payload: Payload): string {
   return payload.kind === 'transfer' || payload.kind === 'outTransfer' ? payload.recipientId : '';

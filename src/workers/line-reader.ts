@@ -29,10 +29,11 @@ export interface LineReader {
    * collector would have to move their objects again and again.
    *
    * @returns one item for each line. The item is usually the block of the line. The reader validates the block if its
-   *   height is above `knownHeight`. If the line contains no valid block, the item is the line itself, so that the
-   *   caller can read the line again and report the reason. For block 1, the item is always the line, because the
-   *   caller compares block 1 with the genesis block of the network. The reader keeps no reference to a line that it
-   *   does not return, because a line takes three times the memory of its packed block
+   *   height is above `knownHeight`. If the line contains no valid block, or if a member of the line contradicts the
+   *   block, the item is the line itself, so that the caller can read the line again and report the reason. For block
+   *   1, the item is always the line, because the caller compares block 1 with the genesis block of the network. The
+   *   reader keeps no reference to a line that it does not return, because a line takes three times the memory of its
+   *   packed block
    */
   read(lines: readonly Buffer[]): Promise<Iterable<Block | Buffer>>;
   close(): Promise<void>;

@@ -2,7 +2,8 @@
  * Checks after a start, and after a long stall of the process, whether the tip of the node is the tip of the network.
  * After a start, the data folder can be out of date, because the node was off or the folder comes from a backup. If a
  * delegate has signed headers above the tip, a new header on the tip could contradict them. No delegate therefore signs
- * until the node accepts its tip as current. Each of the following facts is sufficient proof that the tip is current:
+ * until the node accepts its tip as current. Each of the following facts is sufficient proof that the tip is current,
+ * except in the case of the last paragraph:
  *
  * - The node has received or downloaded a new block (at most `FRESH_SLOTS` slots old) from a peer.
  * - Peers have reported tips (`PeerTips.tips`), and more than half of these tips are not better than the tip of the
@@ -46,7 +47,9 @@ export interface PeerTips {
    */
   readonly fixed: number;
   readonly fixedHeard: number;
-  /** Whether the node knows addresses of peers, from its configuration or from the peer book. */
+  /**
+   * Whether the node knows addresses of peers, from its configuration or from the peer book, or has a connected peer.
+   */
   readonly areExpected: boolean;
   /**
    * Whether this node dials peers. True in three cases: the configuration names peers, the node has dialled peers, or

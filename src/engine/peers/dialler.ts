@@ -150,9 +150,9 @@ export class Dialler {
   }
 
   /**
-   * Dials the given seeds in random order, as far as `outboundMax` allows. Omits the seeds that are connected, and the
-   * seeds for which the wait before the next dial has not ended. Does nothing if the book has at least `TRIED_ENOUGH`
-   * tried peers.
+   * Dials the given seeds in random order, as far as `outboundMax` allows. Omits the seeds that are connected, the
+   * seeds that the node is dialling, and the seeds for which the wait before the next dial has not ended. Does nothing
+   * if the book has at least `TRIED_ENOUGH` tried peers.
    */
   dialSeeds(seeds: readonly (readonly [PeerId, PeerAddress])[]): void {
     if (this.#stopped || this.#book.peers('tried').length >= TRIED_ENOUGH) return;

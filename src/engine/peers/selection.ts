@@ -33,7 +33,10 @@ export interface Spread<P> {
    * special purpose. `selectToDial` can draw any number of peers without a netgroup.
    */
   groupOf(peer: P): number | undefined;
-  /** The netgroup of each outbound connection that is open, or that the node is opening now. */
+  /**
+   * The netgroup of each outbound connection that is open, or that the node is opening now. Several open connections to
+   * one IP address count once.
+   */
   readonly taken: readonly (number | undefined)[];
 }
 

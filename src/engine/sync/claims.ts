@@ -1,11 +1,12 @@
 /**
  * Decides whether the node checks a peer's claim of a better chain, and whether forging waits for the result. Anybody
  * can claim a better chain, and a delegate can sign the tip of a chain that does not exist. A claim fails if the peer
- * does not send a better chain when the node checks the claim. After a failed claim, the node doubts the claims of two
- * groups of peers for a limited time. One group is the netgroup of the peer that made the claim. If this peer is
- * inbound, the other group is all inbound peers. If this peer is outbound, the other group is all outbound peers.
- * Forging never waits for a doubted claim. The signer of a claim is the delegate that signed the claimed tip. After a
- * failed claim with a signer, the node also ignores all claims with this signer until the next round.
+ * does not send a better chain when the node checks the claim. The claim does not fail if our tip has meanwhile become
+ * as good as the claimed tip. After a failed claim, the node doubts the claims of two groups of peers for a limited
+ * time. One group is the netgroup of the peer that made the claim. If this peer is inbound, the other group is all
+ * inbound peers. If this peer is outbound, the other group is all outbound peers. Forging never waits for a doubted
+ * claim. The signer of a claim is the delegate that signed the claimed tip. After a failed claim with a signer, the
+ * node also ignores all claims with this signer until the next round.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';

@@ -49,10 +49,11 @@ const FORGE_ERRORS: Partial<Record<BlockRejectionCode, string>> = {
 
 /**
  * Builds and signs the block after `tip`. The function leaves out requested transactions that would make the block
- * invalid, and transactions for which `mayBeForged` is false. The function does not check whether the network allows
- * the types of the transactions, because `Rules.selectTransactions` makes this check. If too many transactions remain
- * for one block, the function also leaves out the last transactions. The function never signs a block that `applyBlock`
- * would refuse.
+ * invalid, inert transactions (`exceptions.inertTransactions`), and transactions for which `mayBeForged` is false. If
+ * the transactions together lead to a vote weight that lisk-sdk cannot store (`fault`), the function also leaves out
+ * all transactions with an unsigned amount. The function does not check whether the network allows the types of the
+ * transactions, because `Rules.selectTransactions` makes this check. If too many transactions remain for one block, the
+ * function also leaves out the last transactions. The function never signs a block that `applyBlock` would refuse.
  *
  * @throws ProtocolError `FORGER_LEAVES`, `FORGER_NOT_IN_TURN`, `FORGING_CONTRADICTS`, `FORGER_SLOT_TAKEN`, or
  *   `FORGE_REFUSED`; the cause of each error is the rejection of the block

@@ -253,11 +253,11 @@ const U64_MAX = 0xffff_ffff_ffff_ffffn;
  * Maximum number of characters in a recipient. An address has at most 21 characters (20 digits and `L`), but some
  * transactions in the exceptions of live networks have a recipient with more digits.
  */
-const RECIPIENT_DIGITS_MAX = 100;
+const RECIPIENT_LENGTH_MAX = 100;
 
 /**
- * Converts a text to an amount in beddows. Returns undefined in two cases: the text has a character that is not a
- * digit, or the amount needs more than eight bytes.
+ * Converts a text to an amount in beddows. Returns undefined in three cases: the text is empty, the text has a
+ * character that is not a digit, or the amount needs more than eight bytes.
  */
 export function beddowsOf(amount: string): bigint | undefined {
   const digits = canonicalDigits(amount);
@@ -300,11 +300,11 @@ function integerIn(text: string): bigint | undefined {
 /**
  * Reads amount and recipient; undefined if the amount (see `beddowsOf`) or the recipient is wrong. A recipient must be
  * the text `NaNL`, or a text of digits followed by an `L`. With the `L`, the recipient must have at most
- * `RECIPIENT_DIGITS_MAX` characters. The transaction rules can still refuse the returned values.
+ * `RECIPIENT_LENGTH_MAX` characters. The transaction rules can still refuse the returned values.
  */
 export function movementOf(amount: string, recipientId: unknown): { amount: bigint; recipientId: Address } | undefined {
   const beddows = beddowsOf(amount);
   if (beddows === undefined || typeof recipientId !== 'string') return undefined;
   if (recipientId !== NAN_ADDRESS && !/^[0-9]+L$/.test(recipientId)) return undefined;
-  return recipientId.length > RECIPIENT_DIGITS_MAX ? undefined : { amount: beddows, recipientId };
+  return recipientId.length > RECIPIENT_LENGTH_MAX ? undefined : { amount: beddows, recipientId };
 }

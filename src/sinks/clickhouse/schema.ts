@@ -8,8 +8,9 @@
  * with the sign 1. If the node reverts the block, the sink inserts a second row with the sign -1. All other values of
  * the two rows are the same.
  *
- * The final tables, such as `blocks_final`, contain the rows of the blocks in ranges. A process that lost the lease of
- * the sink must not write markers. If the final tables are on one server, such a process must not write to the final
+ * The final tables, such as `blocks_final`, contain the rows of the blocks in ranges. The table with the daily sums of
+ * balance changes (`balance_changes_per_day_final`) is also created like a final table. A process that lost the lease
+ * of the sink must not write markers. If the final tables are on one server, such a process must not write to the final
  * tables either. Otherwise, readers could see rows of this process in addition to the rows of the new holder of the
  * lease. Therefore the sink inserts markers through a fence. On one server, the sink also inserts the rows of the final
  * tables through a fence.
@@ -194,9 +195,9 @@ interface SpreadTable {
 }
 
 /**
- * Statements that create a final table. If the sink is on a single server, the statements create one table. On a
- * cluster, each shard gets a replicated table. The server to which the sink connects also gets a Distributed table,
- * which reads and writes the tables of all shards.
+ * Statements that create a final table, or the table with the daily sums. If the sink is on a single server, the
+ * statements create one table. On a cluster, each shard gets a replicated table. The server to which the sink connects
+ * also gets a Distributed table, which reads and writes the tables of all shards.
  */
 function spreadTable(
   { database, cluster }: TablesPlace,

@@ -410,7 +410,8 @@ function refuseDamagedFile(directory: string): Exclude<DataFile['kind'], 'damage
  * All pages of the state are checked first, because the node reads the whole state at its start. A second check reads
  * the tree of free pages, and then pages from the first key of the store on.
  *
- * @param pagesMax maximum number of pages that the second check reads after the tree of free pages
+ * @param pagesMax number of pages that the second check reads after the tree of free pages (the check can read a few
+ *   pages more, see `pagesMax` in `page-check.ts`)
  * @throws ProtocolError `STORE_DAMAGED`
  */
 function refuseDamagedPages(directory: string, pagesMax: number): void {

@@ -75,7 +75,8 @@ export interface LmdbReader {
  *
  * @param clock see the parameter `clock` of `openForReading`
  * @param arePagesChecked the same as for `openForReading`
- * @throws ProtocolError in the same cases as `openForReading`
+ * @throws ProtocolError in the same cases as `openForReading`. If `arePagesChecked` is true, the function does not search
+ *   for damaged pages
  */
 export function openLmdbReader(directory: string, clock?: Clock, arePagesChecked = false): LmdbReader {
   const database = openForReading(directory, clock, { arePagesChecked });

@@ -8,8 +8,9 @@ const OWNER_ONLY = 0o600;
 
 /**
  * Writes a new file that only its owner can read. When the function returns, the file and its name are on the disk. If
- * the function throws the error `EEXIST`, a file with this name existed before the call, and is unchanged. After any
- * other error, the file does not exist.
+ * the function throws the error `EEXIST`, a file with this name existed before the call, and is unchanged. If the write
+ * fails, the function removes the file. The file can still exist after an error only if its folder cannot be searched,
+ * if the removal of the file fails, or if only the last call (`close`) fails.
  *
  * @throws errors of the system
  */
