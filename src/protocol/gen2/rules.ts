@@ -55,10 +55,10 @@ export function createGen2Rules(params: ChainParams, options: Gen2Options = {}):
       return contradictionWith(last, next, params);
     },
     // It is possible that a delegate has signed headers that this node does not know. In this case, `handOver` of
-    // generation 3 makes the delegate wait until a newer block is final. Generation 2 has no finality, so `handOver` of
-    // generation 2 never asks for a wait. If it is possible that another node signs headers of the delegate, the engine
-    // (`DoubleForgingGuard`) first leaves some slots of the delegate unused. The delegate signs a block only after
-    // these slots.
+    // generation 3 makes the delegate wait until a block is final that is newer than all these headers. Generation 2
+    // has no finality, so `handOver` of generation 2 never asks for a wait. If it is possible that another node signs
+    // headers of the delegate, the engine (`DoubleForgingGuard`) first leaves some slots of the delegate unused. The
+    // delegate signs a block only after these slots.
     handOver: (_state, _tip, { last }) => ({ ready: true, previouslyForged: last }),
   };
 }
