@@ -48,7 +48,8 @@ const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed to con
 export interface LinkQuality {
   readonly delayMinMs: number;
   /**
-   * The delay of each message is a random time between the minimum and the maximum. If they differ, messages can
+   * The delay of each message is a random time between the minimum and the maximum. For one-way messages, the delay of
+   * a slow peer (`Wire.messageDelaysMs`) and the time of a late message are added. If delays differ, messages can
    * overtake each other.
    */
   readonly delayMaxMs: number;
