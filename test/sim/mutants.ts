@@ -388,9 +388,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'both nodes that signed in one slot wait',
-    file: 'engine/forge/scheduler.js',
-    from: '!this.#isOtherToWait(block) && ',
-    to: '',
+    file: 'engine/forge/unapplied-waits.js',
+    from: 'if (!this.#isOtherToWait(block))',
+    to: 'if (true)',
   },
   {
     name: 'the hand-over does not cover the slot left unused',
@@ -436,9 +436,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the wait of an adopted record never ends',
-    file: 'node/journal-file.js',
-    from: '{ delegate: publicKey, heldSinceS: 0 }',
-    to: '{ delegate: publicKey, heldSinceS: 9e9 }',
+    file: 'node/journal-lines.js',
+    from: '{ delegate, heldSinceS: 0 }',
+    to: '{ delegate, heldSinceS: 9e9 }',
   },
   {
     name: 'a delegate signs a second block for a slot',

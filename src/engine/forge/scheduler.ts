@@ -23,9 +23,10 @@ import { Pause } from './pause.ts';
 import { MissedSlotLog, type ForgingSlot } from './missed-slot-log.ts';
 import { SleptSlots } from './slept-slots.ts';
 import { TipCheck, type TipCheckDependencies } from './tip-check.ts';
+import { UnappliedWaits } from './unapplied-waits.ts';
 import { WaitUpdates } from './wait-updates.ts';
 import type { Waiting } from './waiting.ts';
-import { isIncomplete, type ForeignBlock } from './waits.ts';
+import type { ForeignBlock } from './waits.ts';
 
 /**
  * Maximum time in milliseconds between two checks by the scheduler. If somebody sets the clock, the scheduler notices
@@ -93,6 +94,7 @@ export class ForgingScheduler {
    */
   #isCheckWanted = false;
   readonly #waitUpdates: WaitUpdates;
+  readonly #unappliedWaits: UnappliedWaits;
   readonly #missedSlots: MissedSlotLog;
   readonly #sleptSlots: SleptSlots;
   readonly #clockWatch: ClockWatch;
@@ -110,6 +112,8 @@ export class ForgingScheduler {
     this.#tipCheck = new TipCheck({ ...dependencies, clock, isEnabled });
     this.#guard = new DoubleForgingGuard({ ...dependencies, tipCheck: this.#tipCheck });
     this.#waitUpdates = new WaitUpdates(this.#guard, () => this.#keys.keys());
+    const noteForeign = (block: ForeignBlock): boolean => this.#waitUpdates.noteUnapplied(block);
+    this.#unappliedWaits = new UnappliedWaits({ ...dependencies, isEnabled, noteForeign });
     this.#missedSlots = new MissedSlotLog(dependencies);
     this.#sleptSlots = new SleptSlots({ ...dependencies, isEnabled });
     const onClockSet = (byMs: number | undefined): void => {
@@ -170,33 +174,17 @@ export class ForgingScheduler {
 
   /**
    * Call with a received block that the chain does not get (`UnappliedBlocks`). If another node signed the block for a
-   * delegate of this node, the delegate waits as after a block on the chain.
+   * delegate of this node, and this node must wait (`UnappliedWaits`), the delegate waits as after a block on the chain.
    *
    * @returns whether the block now counts as a block of another node
    */
   noteUnapplied(block: ForeignBlock): boolean {
-    return !this.#isOtherToWait(block) && this.#waitUpdates.noteUnapplied(block);
-  }
-
-  /**
-   * If two nodes sign for a delegate, only one of them must wait. If both nodes waited, and they had a third of all
-   * delegates, no block would become final, and the waits would never end. The other node waits in two cases:
-   * - The last header of the delegate in the journal is on the chain, and this node does not wait. The other node finds
-   *   this header on the chain of the network.
-   * - Both nodes signed in the same slot. If the header in the journal is on the chain, the other node waits. If the
-   *   network chose neither block, the node whose block has the greater id waits.
-   */
-  #isOtherToWait({ id, generatorPublicKey, timestamp }: ForeignBlock): boolean {
-    const { chain, journal } = this.#dependencies;
-    const last = journal.last(generatorPublicKey);
-    if (last === undefined || !this.#keys.has(generatorPublicKey)) return false;
-    const isOnChain = chain.state.header(last.height)?.id === last.blockId;
-    if (isOnChain && !isIncomplete(journal, generatorPublicKey)) return true;
-    return last.timestamp === timestamp && (isOnChain || BigInt(last.blockId) < BigInt(id));
+    return this.#unappliedWaits.note(block);
   }
 
   disable(publicKey: PublicKey): void {
     if (this.#keys.delete(publicKey)) this.#logSwitch(publicKey, false);
+    this.#unappliedWaits.forget(publicKey);
   }
 
   isEnabled(publicKey: PublicKey): boolean {
@@ -209,6 +197,7 @@ export class ForgingScheduler {
     // In a slot of ours, it is possible that the scheduler waits for a late block. Each block from a peer can be this
     // late block.
     this.#dependencies.chain.listen({
+      reverted: (blocks) => this.#unappliedWaits.reverted(blocks),
       applied: (blocks, origin) => {
         if (origin !== 'forged') this.#waitUpdates.noteForeign(blocks);
         if (origin === 'received') this.check();
@@ -405,6 +394,7 @@ export class ForgingScheduler {
       journal.record(publicKey, signedHeaderOf(block));
       this.#journalFailsSinceMs = undefined;
       this.#waitUpdates.noteSigned(block);
+      this.#unappliedWaits.noteSigned(block.generatorPublicKey);
       return block;
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
