@@ -306,7 +306,7 @@ test('generation 2: slots in which the node did not hear the network do not coun
     network: { ...networkOf(2), delegates, activeDelegates: delegates },
     // Node 2 has the delegates of node 0, too, and so many further ones that its branch becomes the longer one.
     forgersOf: (node, all) =>
-      [all.slice(0, shared), all.slice(shared, 8), [...all.slice(0, shared), ...all.slice(12)]][node] ?? [],
+      [all.slice(0, shared), all.slice(shared, 8), [...all.slice(0, shared), ...all.slice(10)]][node] ?? [],
   });
   for (const node of [1, 3, 0]) await world.node(node).start();
   await slots(world, 4 * delegates);
