@@ -165,7 +165,7 @@ function show(value: unknown): string {
       if (index > 0) add(',');
       if (Array.isArray(item)) addItems(item);
       else if (typeof item === 'object' && item !== null) add('[object Object]');
-      else if (item !== null && item !== undefined) add(String(item as string | number | boolean));
+      else if (item !== null && item !== undefined) add(String(item));
     }
   };
   if (Array.isArray(value)) addItems(value);
