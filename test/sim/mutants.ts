@@ -230,13 +230,13 @@ export const MUTANTS: readonly Mutant[] = [
   // ---- forging, gossip, synchronisation -----------------------------------------------------------------------------
   {
     name: 'the node does not write the signing journal',
-    file: 'engine/forge/scheduler.js',
+    file: 'engine/forge/block-builder.js',
     from: 'journal.record(publicKey, signedHeaderOf(block));',
     to: ';',
   },
   {
     name: 'the node writes the signing journal after it has sent the block',
-    file: 'engine/forge/scheduler.js',
+    file: 'engine/forge/block-builder.js',
     from: 'journal.record(publicKey, signedHeaderOf(block));',
     to: 'queueMicrotask(() => queueMicrotask(() => journal.record(publicKey, signedHeaderOf(block))));',
   },
@@ -284,7 +284,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the node forges again in the slot of the tip',
-    file: 'engine/forge/scheduler.js',
+    file: 'engine/forge/block-builder.js',
     from: 'if (slot <= tipSlot)',
     to: 'if (slot < tipSlot)',
     reason: 'a block is rehearsed before it is signed, and the rehearsal refuses a slot that is taken',

@@ -6,6 +6,7 @@
  */
 
 import { hexOf } from '../../primitives/bytes.ts';
+import type { ForgingWait } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
 import { slotAt } from '../../protocol/slots.ts';
 import type { KeyPair } from '../../protocol/types.ts';
@@ -110,4 +111,14 @@ export class MissedSlotLog {
     if (this.#pending?.slot === slot) this.#pending = undefined;
     this.#dependencies.observer.log(level, code, message, { slot, ...fields });
   }
+}
+
+/** Returns the fields of a log line about a wait. */
+export function waitFieldsOf({ reason, untilMs }: ForgingWait): Record<string, unknown> {
+  return { reason, ...(untilMs === undefined ? {} : { until: new Date(untilMs).toISOString() }) };
+}
+
+/** Returns the fields of a log line about writes that may have failed since a Unix time in milliseconds. */
+export function failureFieldsOf(writesFailSinceMs: number | undefined): Record<string, unknown> {
+  return writesFailSinceMs === undefined ? {} : { writesFailSince: new Date(writesFailSinceMs).toISOString() };
 }

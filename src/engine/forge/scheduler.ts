@@ -1,7 +1,7 @@
 /**
  * Decides when to forge: in each slot whose owner is enabled on this node, usually at the start of the slot. A timer
  * wakes the scheduler. The scheduler then computes the current slot from the clock, and checks the conditions for
- * forging.
+ * forging. `BlockBuilder` builds and signs the block.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -10,22 +10,21 @@ import type { SigningJournal } from '../../ports/journal.ts';
 import type { ForgingPause, ForgingWait } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
 import { hexOf } from '../../primitives/bytes.ts';
-import { ownerOfSlot } from '../../protocol/rounds.ts';
-import type { TipView } from '../../protocol/rules.ts';
-import { momentMs, slotAt, slotAtMs, slotStartMs, slotStartS } from '../../protocol/slots.ts';
+import { slotAt, slotAtMs, slotStartMs } from '../../protocol/slots.ts';
 import type { Block, KeyPair, PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import type { NotReady } from '../disk-watch.ts';
 import type { TransactionPool } from '../pool/pool.ts';
+import { BlockBuilder } from './block-builder.ts';
 import { ClockWatch } from './clock-watch.ts';
 import { DoubleForgingGuard } from './double-forging-guard.ts';
 import { Pause } from './pause.ts';
-import { MissedSlotLog, type ForgingSlot } from './missed-slot-log.ts';
+import { failureFieldsOf, MissedSlotLog, waitFieldsOf } from './missed-slot-log.ts';
 import { SleptSlots } from './slept-slots.ts';
 import { TipCheck, type TipCheckDependencies } from './tip-check.ts';
 import { UnappliedWaits } from './unapplied-waits.ts';
 import { WaitUpdates } from './wait-updates.ts';
-import type { Waiting } from './waiting.ts';
+import { forgingWaitOf } from './waiting.ts';
 import type { ForeignBlock } from './waits.ts';
 
 /**
@@ -99,11 +98,7 @@ export class ForgingScheduler {
   readonly #sleptSlots: SleptSlots;
   readonly #clockWatch: ClockWatch;
   readonly #pause: Pause;
-  /**
-   * Unix time in milliseconds (by `clock`) since which writes to the journal fail with `JOURNAL_WRITE_FAILED`.
-   * Undefined if no write has failed since the last successful write.
-   */
-  #journalFailsSinceMs: number | undefined;
+  readonly #builder: BlockBuilder;
 
   constructor(dependencies: ForgingDependencies) {
     this.#dependencies = dependencies;
@@ -124,9 +119,21 @@ export class ForgingScheduler {
     // It is possible to enable delegates before the start of the scheduler. With this reading, the scheduler notices a
     // step of the clock between now and the start.
     this.#clockWatch.read();
+    this.#builder = new BlockBuilder({
+      ...dependencies,
+      clockWatch: this.#clockWatch,
+      guard: this.#guard,
+      waitUpdates: this.#waitUpdates,
+      missedSlots: this.#missedSlots,
+      keyPairOf: (publicKey) => this.#keys.get(publicKey),
+      onSigned: (block) => {
+        this.#waitUpdates.noteSigned(block);
+        this.#unappliedWaits.noteSigned(block.generatorPublicKey);
+      },
+    });
     this.#pause = new Pause({
       ...dependencies,
-      notReady: () => dependencies.notReady() ?? journalNotReady(this.#journalFailsSinceMs),
+      notReady: () => dependencies.notReady() ?? this.#builder.journalNotReady(),
     });
   }
 
@@ -144,7 +151,7 @@ export class ForgingScheduler {
     this.#logSwitch(publicKey, true);
     const waiting = this.waiting(publicKey);
     if (waiting === undefined) return;
-    const fields = { delegate: publicKey, ...fieldsOf(waiting) };
+    const fields = { delegate: publicKey, ...waitFieldsOf(waiting) };
     this.#dependencies.observer.log('warn', waiting.code, 'a delegate does not sign yet', fields);
   }
 
@@ -153,8 +160,9 @@ export class ForgingScheduler {
    * sign. The method also works for a delegate that is not enabled.
    */
   waiting(publicKey: PublicKey): ForgingWait | undefined {
+    const { chain, clock } = this.#dependencies;
     const waiting = this.#guard.waiting(publicKey);
-    return waiting === undefined ? undefined : this.#waitOf(waiting);
+    return waiting === undefined ? undefined : forgingWaitOf(waiting, clock.nowMs(), chain.rules.params);
   }
 
   /**
@@ -254,7 +262,7 @@ export class ForgingScheduler {
       .catch((error: unknown) => {
         const code = error instanceof ProtocolError ? error.code : 'FORGING_FAILED';
         const found = this.#dependencies.chain.disk.checkWritable();
-        const since = found?.cause === code ? sinceOf(found.writesFailSinceMs) : {};
+        const since = found?.cause === code ? failureFieldsOf(found.writesFailSinceMs) : {};
         this.#missedSlots.logFailure(code, { reason: messageOf(error), ...since });
       })
       .finally(() => {
@@ -302,13 +310,13 @@ export class ForgingScheduler {
     }
     this.#sleptSlots.check(passage);
     this.#pause.update(this.#keys.size > 0);
-    const forgingSlot = this.#keys.size === 0 ? undefined : this.#slotToForge(chain.tip);
+    const forgingSlot = this.#keys.size === 0 ? undefined : this.#builder.slotToForge(chain.tip);
     if (forgingSlot === undefined) return;
     if (clock.nowMs() < (waitUntilMs?.() ?? -Infinity)) return;
     const found = notReady();
     if (found !== undefined) {
       const { writesFailSinceMs, ...rest } = found;
-      const fields = { ...rest, ...sinceOf(writesFailSinceMs) };
+      const fields = { ...rest, ...failureFieldsOf(writesFailSinceMs) };
       // Before the network has begun, a slot without a block is normal, unless a fault of this node (`cause`) prevents
       // the block.
       const isBeginning = chain.tip.header.height === 1 && found.cause === undefined;
@@ -323,7 +331,7 @@ export class ForgingScheduler {
   /** @param isOnDemand if true, the node does not wait for a late block of an earlier slot */
   async #forge(isOnDemand: boolean): Promise<Block | undefined> {
     const { chain } = this.#dependencies;
-    const block = await chain.forge((tip) => this.#build(tip, isOnDemand));
+    const block = await chain.forge((tip) => this.#builder.build(tip, isOnDemand));
     if (block === undefined) return undefined;
     this.#missedSlots.drop();
     this.#dependencies.observer.log('info', 'BLOCK_FORGED', 'forged a block', {
@@ -336,115 +344,8 @@ export class ForgingScheduler {
     return block;
   }
 
-  /**
-   * Returns the current slot and the key pair of its owner. The result is undefined if the slot is not ours, or if the
-   * tip is a block of this slot or of a later slot. Without `isOnDemand`, the result is also undefined while the
-   * scheduler waits for a late block of an earlier slot.
-   */
-  #slotToForge(tip: TipView, isOnDemand = false): ForgingSlot | undefined {
-    const { chain, clock, waitThresholdMs } = this.#dependencies;
-    const { rules, state } = chain;
-    const nowMs = clock.nowMs();
-    const slot = slotAtMs(nowMs, rules.params);
-    const tipSlot = slotAt(tip.header.timestamp, rules.params);
-    if (slot <= tipSlot) return undefined;
-    const forgers = rules.forgers(state, tip.header.height + 1);
-    const owner = ownerOfSlot(forgers, slot, rules.params);
-    const keyPair = owner === undefined ? undefined : this.#keys.get(owner);
-    if (keyPair === undefined) return undefined;
-    const isLateBlockPossible = tipSlot < slot - 1 && nowMs <= slotStartMs(slot, rules.params) + waitThresholdMs;
-    return isLateBlockPossible && !isOnDemand ? undefined : { slot, keyPair };
-  }
-
-  /**
-   * Builds the block, and writes its header to the journal on disk before the block leaves this process. Returns
-   * undefined if there is no slot to forge (`#slotToForge`), if the delegate may not sign, or if the guard,
-   * `Rules.forge` or the write to the journal throws a ProtocolError.
-   */
-  #build(tip: TipView, isOnDemand: boolean): Block | undefined {
-    const { chain, clock, pool, journal } = this.#dependencies;
-    const { rules, state } = chain;
-    const forgingSlot = this.#slotToForge(tip, isOnDemand);
-    if (forgingSlot === undefined) return undefined;
-    const publicKey = hexOf(forgingSlot.keyPair.publicKey);
-    try {
-      // It is possible that the clock was set while this attempt waited for other work of the chain.
-      this.#clockWatch.check();
-      this.#waitUpdates.renewOrThrow();
-      const clearance = this.#guard.clearance(publicKey, forgingSlot.slot);
-      if (!clearance.granted) {
-        this.#missedSlots.record(forgingSlot, clearance.code, 'did not sign', fieldsOf(this.#waitOf(clearance)));
-        return undefined;
-      }
-      const timestamp = slotStartS(forgingSlot.slot, rules.params);
-      pool.step();
-      const transactions = rules.selectTransactions(
-        state,
-        pool.readyForForging(),
-        { blockTimestamp: timestamp, blockHeight: tip.header.height + 1 },
-        chain.verify,
-      );
-      const { previouslyForged } = clearance;
-      const block = rules.forge(state, tip.header, {
-        keyPair: forgingSlot.keyPair,
-        timestamp,
-        transactions,
-        previouslyForged,
-      });
-      journal.record(publicKey, signedHeaderOf(block));
-      this.#journalFailsSinceMs = undefined;
-      this.#waitUpdates.noteSigned(block);
-      this.#unappliedWaits.noteSigned(block.generatorPublicKey);
-      return block;
-    } catch (error) {
-      if (!(error instanceof ProtocolError)) throw error;
-      const isJournalFailing = error.code === 'JOURNAL_WRITE_FAILED';
-      if (isJournalFailing) this.#journalFailsSinceMs ??= clock.nowMs();
-      this.#missedSlots.record(forgingSlot, error.code, 'did not sign', {
-        reason: error.message,
-        ...(isJournalFailing && sinceOf(this.#journalFailsSinceMs)),
-      });
-      return undefined;
-    }
-  }
-
   #logSwitch(delegate: PublicKey, on: boolean): void {
     const message = 'forging of a delegate was switched on or off';
     this.#dependencies.observer.log('debug', 'FORGING_SWITCHED', message, { delegate, on });
   }
-
-  #waitOf({ code, reason, untilS }: Waiting): ForgingWait {
-    const { chain, clock } = this.#dependencies;
-    const untilMs = untilS === undefined ? 0 : momentMs(untilS, chain.rules.params);
-    // If the expected end of the wait has passed, the result has no `untilMs`, because the actual end is unknown.
-    return { code, reason, ...(untilMs > clock.nowMs() ? { untilMs } : {}) };
-  }
-}
-
-/**
- * Returns the reason that the node shows after a failed write to the journal. Returns undefined if no write has failed
- * since the last successful write. The reason does not stop the scheduler: in our next slot, the scheduler tries to
- * forge, and therefore to write to the journal again.
- */
-function journalNotReady(writesFailSinceMs: number | undefined): NotReady | undefined {
-  if (writesFailSinceMs === undefined) return undefined;
-  return { reason: 'the record of signatures cannot be written', cause: 'JOURNAL_WRITE_FAILED', writesFailSinceMs };
-}
-
-function fieldsOf({ reason, untilMs }: ForgingWait): Record<string, unknown> {
-  return { reason, ...(untilMs === undefined ? {} : { until: new Date(untilMs).toISOString() }) };
-}
-
-function sinceOf(writesFailSinceMs: number | undefined): Record<string, unknown> {
-  return writesFailSinceMs === undefined ? {} : { writesFailSince: new Date(writesFailSinceMs).toISOString() };
-}
-
-function signedHeaderOf(block: Block) {
-  return {
-    blockId: block.id,
-    height: block.height,
-    timestamp: block.timestamp,
-    maxHeightPrevoted: block.maxHeightPrevoted,
-    maxHeightPreviouslyForged: block.maxHeightPreviouslyForged,
-  };
 }
