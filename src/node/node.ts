@@ -39,7 +39,7 @@ import { journalFileOf, openJournal } from './journal-file.ts';
 import { createOfflineTransport } from './offline-transport.ts';
 import { laterIndexUsers } from './readers/index-users.ts';
 import { forkReader } from './readers/reader-child.ts';
-import { createReaderPool, type ReaderPool } from './readers/reader-pool.ts';
+import { ReaderPool } from './readers/reader-pool.ts';
 import { createNodeApi, type WantedPeers } from './node-api.ts';
 import type { NodeControl } from './node-control.ts';
 import { startNotifier } from './notify/start.ts';
@@ -259,7 +259,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       const { observer: httpObserver, ...plain } = httpOptions;
       if (hasReaders) {
         const settings = { directory: join(dataDirectory, 'chain'), params, identity, http: plain };
-        readers = createReaderPool({
+        readers = new ReaderPool({
           ...{ processes, dataDirectory, api, settings, clock: systemClock, observer: httpObserver },
           firstChild: firstReader,
         });

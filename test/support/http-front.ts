@@ -5,7 +5,7 @@
 
 import { createHttpServer, type HttpServer } from '../../src/http/http-server.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
-import { createReaderPool } from '../../src/node/readers/reader-pool.ts';
+import { ReaderPool } from '../../src/node/readers/reader-pool.ts';
 import { systemClock } from '../../src/node/system.ts';
 import type { LocalNodeApi } from '../../src/ports/node-api.ts';
 import { SILENT } from '../../src/ports/observer.ts';
@@ -45,7 +45,7 @@ export async function openFront({ api, processes, directory, http = {}, ...pool 
     if (directory === undefined) throw new Error('processes read a store on the disk');
     const { observer = SILENT, workShare: _share, shared: _shared, ...plain } = options;
     const settings = { directory, params: api.params, identity: api.identity, http: plain };
-    return createReaderPool({
+    return new ReaderPool({
       ...{ processes, dataDirectory: directory, settings, api, observer, clock: systemClock },
       ...pool,
     });

@@ -1,6 +1,7 @@
 /** Describes a reader (a process that answers HTTP beside the node) for the reader pool (`reader-pool.ts`). */
 
 import type { ChildProcess } from 'node:child_process';
+import type { ListeningSocket } from '../../http/listening-socket.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ReaderStatus } from '../../ports/node-api.ts';
 import type { ToReader } from './messages.ts';
@@ -17,7 +18,8 @@ export interface Reader {
   /** Id of the reader, which no later reader gets. In contrast, a later reader can get the same `number`. */
   readonly id: number;
   readonly end: NodeRpcServer;
-  readonly send: (message: ToReader) => void;
+  /** Sends a message, and a listening socket with a message of the kind `socket`. */
+  readonly send: (message: ToReader, socket?: ListeningSocket) => void;
   readonly beganMs: number;
   /** Number of the reader, as in `ReaderStatus`. */
   readonly number: number;
