@@ -88,3 +88,12 @@ test('after the last header of a delegate has left the chain, a block of the oth
   waits.reverted([own]);
   t.deepEqual(counted, ['0']);
 });
+
+test('a block from before the delegate was disabled is not judged again: the delegate waits after it is enabled', (t) => {
+  const { note, now, own, waits, counted } = setUp();
+  t.false(note('0', 0));
+  waits.forget(own.generatorPublicKey);
+  now.isOnChain = false;
+  waits.reverted([own]);
+  t.deepEqual(counted, []);
+});
