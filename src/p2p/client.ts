@@ -20,7 +20,12 @@ export interface DialOptions {
    */
   readonly timeoutMs: number;
   readonly shared: SharedUnsolicitedBytesBudget;
-  readonly on: LinkEvents & FrameFilterEvents;
+  readonly on: LinkEvents & FrameFilterEvents & DialEvents;
+}
+
+interface DialEvents {
+  /** Called after the connection was closed because the handling of a frame has failed: a fault of this node. */
+  failed(error: unknown): void;
 }
 
 export interface Dialled {
@@ -54,7 +59,15 @@ export function dial(options: DialOptions): Dialled {
     path: dialect.path,
     query: dialect.query(info),
     timeoutMs,
-    decode: (frame) => filter.admit(frame),
+    decode: (frame) => {
+      try {
+        return filter.admit(frame);
+      } catch (error) {
+        link.terminate({ code: 1006, reason: 'Internal error' });
+        on.failed(error);
+        return null;
+      }
+    },
   });
   const link = new Link(socket, webSocket, filter);
   const pause = new ReceivePause(webSocket, clock);

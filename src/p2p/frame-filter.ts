@@ -13,7 +13,6 @@ import type { WireDialect } from './dialect.ts';
 import {
   ANSWER_HEAD,
   BATCH_FRAMES_MAX,
-  containerBytes,
   type Frame,
   frameOf,
   infoCount,
@@ -22,6 +21,7 @@ import {
   own,
   parseJson,
   seemsAnswer,
+  structureBytes,
 } from './frame-validation.ts';
 import { RateWindow } from './rate-window.ts';
 import { FLOOD_BYTES_MAX, UnsolicitedBytesBudget } from './unsolicited-bytes.ts';
@@ -44,6 +44,12 @@ const PING = '#1';
 const PONG = '#2';
 /** Call number (`rid`) in the answer to our own handshake. */
 const HANDSHAKE_RID = 1;
+/**
+ * Maximum number of bytes of a frame before the end of the handshake. Parsing costs processor time, and the sender is unknown. A
+ * dialling peer sends only the handshake (about 60 bytes). A peer that this node has dialled also sends its info
+ * (`INFO_BYTES_MAX`) and the answer to the handshake.
+ */
+const EARLY_BYTES_MAX = { acceptor: 4_096, dialer: 32_768 } as const;
 
 export interface FrameFilterEvents {
   /**
@@ -88,6 +94,7 @@ export class FrameFilter {
   readonly #frames: TokenBucket;
   readonly #dropped = new RateWindow(RATE_WINDOW_MS);
   #handshaken = false;
+  #isOpen = false;
   #closed = false;
   #farewell: CloseReason | undefined;
 
@@ -109,6 +116,11 @@ export class FrameFilter {
   /** Code and reason that the peer sent before it closed the connection. */
   get farewell(): CloseReason | undefined {
     return this.#farewell;
+  }
+
+  /** Call after this node has accepted the handshake of the peer. From now on, frames can have the maximum size. */
+  open(): void {
+    this.#isOpen = true;
   }
 
   /**
@@ -154,7 +166,8 @@ export class FrameFilter {
   #parse(text: string): unknown {
     const nowMs = this.#clock.nowMs();
     const bytes = Buffer.byteLength(text);
-    if (this.unsolicited.mayRead(bytes, () => containerBytes(text), nowMs, seemsAnswer(text))) return parseJson(text);
+    if (!this.#isOpen && bytes > EARLY_BYTES_MAX[this.#role]) return undefined;
+    if (this.unsolicited.mayRead(bytes, () => structureBytes(text), nowMs, seemsAnswer(text))) return parseJson(text);
     const beyond = this.unsolicited.beyondBytes(nowMs);
     if (beyond > FLOOD_BYTES_MAX) this.#on.overflowed(`${String(beyond)} bytes of small frames beyond the budget`);
     return undefined;
@@ -172,6 +185,7 @@ export class FrameFilter {
     if (frame === undefined) return null;
     if (this.#role === 'dialer' && 'rid' in frame && frame.rid === HANDSHAKE_RID && !this.#handshaken) {
       this.#handshaken = true;
+      this.open();
       return frame.error === undefined ? { rid: frame.rid, data: welcomeOf(frame.data) } : frame;
     }
     return frame;

@@ -7,15 +7,12 @@
 import { isIpv4 } from '../primitives/ip.ts';
 
 /**
- * Number of arrays and objects in a frame that add nothing to the weight of the frame (see the head of
- * `unsolicited-bytes.ts`). The longest answers of real nodes contain 34 full blocks, or the rows of these blocks
- * (`rows-gen2.ts`). Such an answer has about 20,000 arrays and objects. The node does not refuse a frame with more than
- * `CONTAINERS_FREE` arrays and objects, because an asset of generation 3 can contain any number of arrays and objects.
- * However, each array or object above `CONTAINERS_FREE` adds `CONTAINER_BYTES` to the weight. `containerBytes` counts
- * the opening brackets of the frame, including brackets inside texts and brackets that are never closed.
+ * Weight, in bytes, that each array or object and each member of an object adds to the size of a frame (see the head of
+ * `unsolicited-bytes.ts`). For `JSON.parse`, the most expensive parts of a frame are the names of members that no
+ * earlier object has.
  */
-const CONTAINERS_FREE = 50_000;
 const CONTAINER_BYTES = 8;
+const MEMBER_BYTES = 32;
 
 /**
  * Maximum number of bytes in a WebSocket message that this node receives, on inbound and outbound connections. The
@@ -42,6 +39,18 @@ export const BATCH_FRAMES_MAX = 100;
  */
 const NESTING_MAX = 3_420;
 /**
+ * If a frame has more than this number of levels, the node checks whether `JSON.stringify` can write the value of the
+ * frame. On each level, `JSON.stringify` needs twice as much stack for an object with a member whose name is an integer
+ * (such as `{"0":…}`): Node.js 20 writes 2,200 levels of such objects, and 4,100 levels of other objects. The nodes of
+ * lisk-sdk 3.0.2, with Node.js 12, write 1,847 levels of such objects.
+ */
+const SURELY_WRITABLE_LEVELS = 1_500;
+/**
+ * Number of levels that the check adds. A later call of `JSON.stringify` for a part of the frame can have less stack,
+ * because more functions have called each other at this moment.
+ */
+const SPARE_LEVELS = 100;
+/**
  * Maximum number of characters for three kinds of texts: a text in a node info, a close reason, and the name of an
  * error. The node truncates a longer name of an error, and leaves out a longer text of a node info or a longer close
  * reason.
@@ -62,18 +71,21 @@ export type Frame =
     };
 
 /**
- * Parses JSON from a peer; undefined if the text is not JSON or is nested too deeply. Removes members with the name
+ * Parses JSON from a peer; undefined if the text is not JSON, or is nested so deeply that the node could not write the
+ * value as JSON again. Removes members with the name
  * `__proto__`, because no rule of the protocol uses such members. The function does not refuse a text with such a
  * member, because the node must be able to read a block even if one of its transactions contains the member.
  */
 export function parseJson(text: string): unknown {
-  if (!isModest(text)) return undefined;
+  const levels = levelsOf(text);
+  if (levels > NESTING_MAX + 1) return undefined;
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return undefined;
   }
+  if (levels > SURELY_WRITABLE_LEVELS && !isWritable(value)) return undefined;
   // For a value with a million lists, a search for `__proto__` takes as long as parsing. The code therefore calls
   // `tame`, which searches the value, only if `MAY_NAME_PROTO` matches the text. A match is rare.
   return !MAY_NAME_PROTO.test(text) || tame(value) ? value : undefined;
@@ -114,18 +126,19 @@ export function seemsAnswer(head: string): boolean {
 }
 
 /**
- * Weight, in bytes, that the arrays and objects above `CONTAINERS_FREE` add to the size of a frame. Parsing
- * arrays and objects takes ten times as long as parsing texts of the same size. The function counts opening brackets,
- * including brackets inside texts.
+ * Weight, in bytes, that arrays, objects and the members of objects add to the size of a frame, because parsing them
+ * takes longer than parsing texts of the same size. The function counts opening brackets and colons, including those
+ * inside texts.
  */
-export function containerBytes(text: string): number {
-  if (text.length < 2 * CONTAINERS_FREE) return 0;
-  let containers = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === BRACKET || code === BRACE) containers += 1;
-  }
-  return Math.max(0, containers - CONTAINERS_FREE) * CONTAINER_BYTES;
+export function structureBytes(text: string): number {
+  const containers = countOf(text, '[') + countOf(text, '{');
+  return containers * CONTAINER_BYTES + countOf(text, ':') * MEMBER_BYTES;
+}
+
+function countOf(text: string, character: string): number {
+  let count = 0;
+  for (let at = text.indexOf(character); at >= 0; at = text.indexOf(character, at + 1)) count += 1;
+  return count;
 }
 
 /** True for a JSON object (no array, not null). */
@@ -170,9 +183,14 @@ export function ipv4Of(remoteAddress: string | undefined): string | undefined {
   return isIpv4(ip) ? ip : undefined;
 }
 
-/** Number of bytes of a value as JSON in UTF-8. */
+/** Number of bytes of a value as JSON in UTF-8; infinity if the value is nested too deeply for `JSON.stringify`. */
 export function jsonBytes(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(value) ?? '');
+  try {
+    return Buffer.byteLength(JSON.stringify(value) ?? '');
+  } catch (error) {
+    if (error instanceof RangeError) return Infinity;
+    throw error;
+  }
 }
 
 /** Reads a list of `min` to `max` distinct valid texts; undefined for anything else. */
@@ -236,21 +254,31 @@ function errorOf(error: unknown): { message: string; name: string } {
 }
 
 /**
- * True if the arrays and objects of a JSON text are not nested too deeply. For a text that is not JSON, the result has
- * no meaning. The function does not limit the number of values, because an asset in a valid block can contain a million
- * empty lists. Parsing a million empty lists takes 0.1 to 0.6 s, and 80 to 130 MB of memory.
+ * Returns the number of nested arrays and objects in a JSON text. If there are more than `NESTING_MAX + 1`, the result
+ * is only some larger number. For a text that is not JSON, the result has no meaning. The function does not limit the
+ * number of values, because an asset in a valid block can contain a million empty lists. Parsing a million empty lists
+ * takes 0.1 to 0.6 s, and 80 to 130 MB of memory.
  */
-function isModest(text: string): boolean {
+function levelsOf(text: string): number {
   let depth = 0;
+  let deepest = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) at = closingQuote(text, at + 1);
     else if (code === BRACKET || code === BRACE) {
       depth += 1;
-      if (depth > NESTING_MAX + 1) return false;
+      if (depth > deepest) deepest = depth;
+      if (depth > NESTING_MAX + 1) return deepest;
     } else if (code === BRACKET + 2 || code === BRACE + 2) depth -= 1;
   }
-  return true;
+  return deepest;
+}
+
+/** Whether `JSON.stringify` can write the value inside `SPARE_LEVELS` further levels. */
+function isWritable(value: unknown): boolean {
+  let outer = value;
+  for (let level = 0; level < SPARE_LEVELS; level += 1) outer = { 0: outer };
+  return jsonBytes(outer) < Infinity;
 }
 
 /**

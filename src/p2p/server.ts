@@ -84,6 +84,8 @@ interface ListenerEvents {
    * `SMALL_OF_PEER` by more than `FLOOD_BYTES_MAX`. The handler must not penalise the address.
    */
   overflowed(ip: string, detail: string): void;
+  /** Called after the server has closed a connection because the handling of its frames has failed: a fault of this node. */
+  failed(ip: string, error: unknown): void;
 }
 
 export interface Listener {
@@ -262,12 +264,21 @@ class AcceptedConnections implements ServerEvents {
       return false;
     }
     connection.welcome = on.accept(connection.link, verdict.info);
-    if (connection.welcome !== undefined) this.#limiter.leave(socket.request.socket);
-    return connection.welcome !== undefined;
+    if (connection.welcome === undefined) return false;
+    this.#limiter.leave(socket.request.socket);
+    connection.filter.open();
+    return true;
   }
 
   opened(socket: ServerSocket): void {
     this.#connections.get(socket.socket)?.welcome?.();
+  }
+
+  failed(socket: ServerSocket, error: unknown): void {
+    const connection = this.#connections.get(socket.socket);
+    if (connection === undefined) socket.socket.terminate();
+    else cutConnection(connection, socket.socket);
+    this.#options.on.failed(connection?.ip ?? '', error);
   }
 
   #connectionOver(webSocket: WebSocket, ip: string): AcceptedConnection {

@@ -113,6 +113,11 @@ export interface ServerEvents {
   handshake(socket: ServerSocket): boolean;
   /** Called after the library has answered the handshake. */
   opened(socket: ServerSocket): void;
+  /**
+   * Called if another function of this interface has thrown an error, which is a fault of this node. The function must
+   * close the connection.
+   */
+  failed(socket: ServerSocket, error: unknown): void;
 }
 
 /** Lets the library handle the WebSocket upgrades of an HTTP server. */
@@ -154,9 +159,22 @@ export function attachServer(http: Server, { path, handshakeTimeoutMs, pongTimeo
     // neither the parameter `packet` of the function `allow` of an action, nor the member `request` of a socket.
   }) as unknown as LibraryServer;
 
+  // An error in one of the loops below would end the node, or at least the loop. Therefore an error ends only the
+  // connection that has caused it.
+  const attempt = <T>(socket: ServerSocket, otherwise: T, work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      on.failed(socket, error);
+      return otherwise;
+    }
+  };
   server.setMiddleware('inboundRaw', (stream) => {
     void (async () => {
-      for await (const action of stream) action.allow({ data: on.frame(action.socket, action.data) });
+      for await (const action of stream) {
+        const { socket, data } = action;
+        action.allow({ data: attempt(socket, null, () => on.frame(socket, data)) });
+      }
     })();
   });
   server.setMiddleware('handshake', (stream) => {
@@ -165,16 +183,16 @@ export function attachServer(http: Server, { path, handshakeTimeoutMs, pongTimeo
         if (action.type === 'handshakeWS') {
           if (on.admitsUpgrade(action.request)) action.allow();
           else action.block(new Error('Unauthorized'));
-        } else if (on.handshake(action.socket)) action.allow();
+        } else if (attempt(action.socket, false, () => on.handshake(action.socket))) action.allow();
         else action.block(new Error('Refused'));
       }
     })();
   });
   void (async () => {
-    for await (const { socket } of server.listener('handshake')) on.created(socket);
+    for await (const { socket } of server.listener('handshake')) attempt(socket, undefined, () => on.created(socket));
   })();
   void (async () => {
-    for await (const { socket } of server.listener('connection')) on.opened(socket);
+    for await (const { socket } of server.listener('connection')) attempt(socket, undefined, () => on.opened(socket));
   })();
 }
 

@@ -18,10 +18,10 @@
  * reason, the frame filter drops every event that begins like an answer.
  *
  * The weight of a frame measures the cost of reading the frame. The weight is the number of bytes of the frame, plus 8
- * for each opening bracket (of an array or object) after the first 50,000. The weight also counts opening brackets
- * inside texts (`containerBytes`). The heaviest frames are the heaviest of all valid frames without brackets inside
- * texts. They weigh 15 MB. Reading one of the heaviest frames takes up to 0.5 s and 130 MB of memory, which garbage
- * collection frees.
+ * for each opening bracket (of an array or object), plus 32 for each colon (of a member of an object). The weight also
+ * counts brackets and colons inside texts (`structureBytes`). Reading a frame takes at most about 40 ms for
+ * each megabyte of its weight. The most expensive frames contain very many objects with names that no other object has. Reading one
+ * of the most expensive frames takes up to 0.7 s and 130 MB of memory, which garbage collection frees.
  */
 
 import { FRAME_BYTES_MAX } from './frame-validation.ts';
@@ -45,15 +45,14 @@ export const SMALL_OF_PEER: ByteRate = { capacity: 4_000_000, perSecond: 400_000
 export const SMALL_OF_ALL_PEERS: ByteRate = { capacity: 8_000_000, perSecond: 2_400_000 };
 const SMALL_RESERVE: ByteRate = { capacity: 256_000, perSecond: 25_600 };
 /**
- * A weight that is a little above the weight of the heaviest frames. Two kinds of frames can weigh more than
- * `HEAVIEST`: frames with many brackets inside texts, and invalid frames with many brackets that are not closed. The
- * node parses or refuses such a frame quickly. The buckets for heavy frames use `HEAVIEST` as their maximum debt. A
- * bucket without debt therefore counts each frame of at most this weight in full.
+ * The maximum debt of the buckets for heavy frames. A bucket without debt therefore counts each frame of at most this
+ * weight in full. Nearly all frames weigh less. A frame of lists without content weighs up to 15 MB, and a frame of
+ * members with very short names up to 23 MB. The names of the latter are few, so the node parses such a frame quickly.
  */
 const HEAVIEST = 16_000_000;
 /**
- * Budget for heavy frames of one peer. The budget allows two of the heaviest frames in a burst, and after the burst one
- * of the heaviest frames every seven seconds.
+ * Budget for heavy frames of one peer. The budget allows two frames of 15 MB in a burst, and after the burst one such
+ * frame every seven seconds.
  */
 const HEAVY_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 2_000_000 };
 /**
@@ -62,7 +61,7 @@ const HEAVY_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 2_000_000 };
  */
 const HEAVY_RESERVE = HEAVIEST;
 /**
- * Budget for heavy frames of all peers together. The budget allows one of the heaviest frames every four seconds. If
+ * Budget for heavy frames of all peers together. The budget allows one frame of 16 MB every four seconds. If
  * this node drops a block because of this budget, the node later downloads the block in a sync.
  */
 const HEAVY_OF_ALL_PEERS: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
@@ -218,16 +217,16 @@ export class UnsolicitedBytesBudget {
    * cases: the frame is an answer to a request of the kind `blocks`, or the frame is an answer with a weight of at most
    * `SMALL_WEIGHT_MAX`.
    *
-   * @param containerBytes a function that returns the weight that arrays and objects add to the size of the frame.
+   * @param structureBytes a function that returns the weight that arrays, objects and members add to the size of the frame.
    *   `mayRead` calls this function only if it needs the weight
    * @param seems true if the frame begins like an answer
    */
-  mayRead(bytes: number, containerBytes: () => number, nowMs: number, seems: boolean): boolean {
+  mayRead(bytes: number, structureBytes: () => number, nowMs: number, seems: boolean): boolean {
     const request = seems ? this.#requestFor(bytes, 'isRead') : undefined;
     if (request !== undefined) request.isRead = true;
     if (request?.what === 'blocks') return true;
     if (request === undefined && bytes > SMALL_WEIGHT_MAX && !this.#hasHeavy(nowMs)) return false;
-    const weight = bytes + containerBytes();
+    const weight = bytes + structureBytes();
     if (weight <= SMALL_WEIGHT_MAX) return request !== undefined || this.#readSmall(weight, nowMs);
     if (request !== undefined) {
       if (this.#shared.heavyAnswers.debtMs(nowMs) > 0) return false;

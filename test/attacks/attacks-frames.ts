@@ -41,9 +41,11 @@ export const FRAME_ATTACKS: readonly Attack[] = [
   {
     name: 'deep nesting',
     run: (arena, untilMs) => {
-      const frames = [300, 10_000, 400_000].flatMap((depth) => [
+      const frames = [300, 2_300, 3_400, 10_000, 400_000].flatMap((depth) => [
         `{"event":"remote-message","data":${'['.repeat(depth)}${']'.repeat(depth)}}`,
         `{"event":"rpc-request","cid":3,"data":${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}}`,
+        `{"event":"remote-message","data":{"event":"postNodeInfo","data":${'{"0":'.repeat(depth)}1${'}'.repeat(depth)}}}`,
+        `{"event":"updateMyself","data":${'{"0":'.repeat(depth)}1${'}'.repeat(depth)}}`,
       ]);
       return texts(arena, untilMs, (peer) => {
         for (const frame of frames) peer.sendFrame(frame);
@@ -56,6 +58,23 @@ export const FRAME_ATTACKS: readonly Attack[] = [
       const frames = ['{}', '[]', '0', '{"a":1}'].map((piece) => {
         const filler = Array.from({ length: 2_900_000 / (piece.length + 1) }, () => piece).join();
         return `{"event":"remote-message","data":{"event":"postNodeInfo","data":[${filler}]}}`;
+      });
+      return texts(arena, untilMs, (peer) => {
+        for (const frame of frames) peer.sendFrame(frame);
+      });
+    },
+  },
+  {
+    name: 'frames of members with ever new names',
+    run: (arena, untilMs) => {
+      const frames = [250_000, 2_900_000].map((bytes) => {
+        const pieces: string[] = [];
+        for (let length = 0, at = 1; length < bytes; at += 1) {
+          const piece = `{"k${((at * 2_654_435_761) >>> 0).toString(36)}":0}`;
+          pieces.push(piece);
+          length += piece.length + 1;
+        }
+        return `{"event":"remote-message","data":{"event":"nosuch","data":[${pieces.join()}]}}`;
       });
       return texts(arena, untilMs, (peer) => {
         for (const frame of frames) peer.sendFrame(frame);

@@ -41,6 +41,7 @@ class FilterFixture {
       on,
       unsolicited,
     );
+    filter.open();
     const reads = (frame: string): boolean => {
       filter.count(arrivalOf(Buffer.from(frame)));
       return filter.admit(frame) !== null;
@@ -162,4 +163,26 @@ test('a peer that floods small frames for over half a minute is charged, one tha
 
 test('an honest peer delivers fewer frames in a second than the comment of `FRAMES_PER_SECOND_CUT` says', (t) => {
   for (const generation of [2, 3] as const) t.true(honestFramesMax(generation) < 600, `generation ${generation}`);
+});
+
+test('before the end of the handshake, only small frames are parsed', (t) => {
+  const on = { overused: t.fail, flooded: t.fail, overflowed: t.fail };
+  const filterOf = (role: 'acceptor' | 'dialer') =>
+    new FrameFilter(role, { events: ['remote-message'], generation: 3 }, { nowMs: () => 0 }, on);
+  const push = (bytes: number): string => {
+    const frame = JSON.stringify({ event: 'remote-message', data: '' });
+    return frame.replace('""', `"${'x'.repeat(bytes - frame.length)}"`);
+  };
+  const accepted = filterOf('acceptor');
+  t.is(accepted.admit(push(4_097)), null);
+  t.not(accepted.admit(push(4_096)), null);
+  t.not(accepted.admit('{"event":"#handshake","data":{"authToken":null},"cid":1}'), null);
+  t.is(accepted.admit(push(4_097)), null, 'the node has not accepted the handshake yet');
+  accepted.open();
+  t.not(accepted.admit(push(3_000_000)), null);
+  const dialled = filterOf('dialer');
+  t.is(dialled.admit(push(32_769)), null);
+  t.not(dialled.admit(push(32_768)), null, 'the info that a peer sends before it answers the handshake');
+  t.not(dialled.admit('{"rid":1,"data":{"pingTimeout":20000}}'), null);
+  t.not(dialled.admit(push(3_000_000)), null);
 });

@@ -4,7 +4,7 @@ import { fc } from '../support/fast-check.ts';
 import { readAnswer } from '../../src/p2p/calls-gen3.ts';
 import { FrameFilter } from '../../src/p2p/frame-filter.ts';
 import { gen3Dialect } from '../../src/p2p/dialect-gen3.ts';
-import { containerBytes, frameOf, ipv4Of, parseJson } from '../../src/p2p/frame-validation.ts';
+import { frameOf, ipv4Of, jsonBytes, parseJson, structureBytes } from '../../src/p2p/frame-validation.ts';
 import { isIpv4 } from '../../src/primitives/ip.ts';
 import type { PeerInfo, PeerRequest } from '../../src/ports/transport.ts';
 import { clock, NETWORK, nodeInfo } from './support.ts';
@@ -108,13 +108,30 @@ test('before arrays and objects are created, their depth is limited, but not the
   const many = (count: number) => `[${'{},'.repeat(count - 2)}{}]`;
   // A frame with very many objects may be a valid block, because an asset may contain any JSON in generation 3.
   t.not(parseJson(many(1_000_000)), undefined);
-  t.is(containerBytes(many(50_000)), 0);
-  t.is(containerBytes(many(1_000_000)), 950_000 * 8);
+  t.is(structureBytes(many(1_000_000)), 8_000_000);
+  t.is(structureBytes('{"a":[],"b":"x"}'), 2 * 8 + 2 * 32);
   const zeros = (count: number) => `[${'0,'.repeat(count)}0]`;
   t.not(parseJson(zeros(1_500_000)), undefined);
   // Brackets inside a string do not count towards the depth.
   const text = `${'[{'.repeat(100_000)}"\\`;
   t.is(parseJson(JSON.stringify(text)), text);
+});
+
+test('each parsed value can be written as JSON, whatever the names of its members', (t) => {
+  const shapes = ['[', '{"a":', '{"0":', '{"a":0,"0":', '{"__proto__":', '{"\\u0030":'];
+  const nested = (open: string, levels: number): string =>
+    `${open.repeat(levels)}0${(open.startsWith('[') ? ']' : '}').repeat(levels)}`;
+  for (const open of shapes) {
+    // Nodes of lisk-sdk 3.0.2 write up to 1,847 levels of each shape.
+    t.not(parseJson(nested(open, 1_847)), undefined, open);
+    for (let levels = 1_400; levels < 3_500; levels += 20) {
+      const value = parseJson(nested(open, levels));
+      if (value !== undefined) t.notThrows(() => JSON.stringify({ event: [{ data: value }] }), `${open} ${levels}`);
+    }
+  }
+  t.is(parseJson(nested('{"0":', 3_400)), undefined);
+  t.is(jsonBytes(JSON.parse(nested('{"0":', 4_000))), Infinity);
+  t.is(jsonBytes({ a: 'ü' }), 10);
 });
 
 test('strings with quotes and backslashes hide their brackets, and only theirs, from the limit of the depth', (t) => {

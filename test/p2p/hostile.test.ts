@@ -13,6 +13,7 @@ import { limitsOf, RATE_WINDOW_MS, rateOf, STALL_MS } from '../../src/ports/rate
 import { MESSAGE_FRAGMENTS_MAX } from '../../src/p2p/frame-validation.ts';
 import { ARRIVING_OF_PEER } from '../../src/p2p/unsolicited-bytes.ts';
 import { TURNS_MAX } from '../../src/p2p/unfinished-messages.ts';
+import { SILENT, type Observer } from '../../src/ports/observer.ts';
 import { PeerOffence } from '../../src/ports/transport.ts';
 import {
   closeAll,
@@ -511,6 +512,50 @@ test.serial('members named __proto__ are removed, and the depth is limited', asy
   await until(() => node.seen.messages.length === 2, 'second message');
   t.true(await works(peer));
   t.is(node.seen.messages.length, 2);
+  await node.transport.close();
+});
+
+test.serial('an info that is nested as deeply as a frame can be ends neither the node nor its listener', async (t) => {
+  const errors: string[] = [];
+  const observer: Observer = {
+    ...SILENT,
+    module: () => observer,
+    log: (level, code) => {
+      if (level === 'error') errors.push(code);
+    },
+  };
+  const node = await startNode({}, { observer });
+  for (const open of ['{"0":', '{"a":', '[']) {
+    for (const levels of [1_400, 2_300, 3_400]) {
+      const close = open === '[' ? ']' : '}';
+      const options = `{"x":${open.repeat(levels)}1${close.repeat(levels)}}`;
+      const stranger = await rawPeer(node.address.wsPort, `${SMALLEST_QUERY}&options=${encodeURIComponent(options)}`);
+      stranger.sendFrame({ event: '#handshake', data: { authToken: null }, cid: 1 });
+      const ended = (): boolean => stranger.closed() !== undefined || stranger.frames.length > 0;
+      await until(ended, `an answer to ${open} ${levels}`);
+      stranger.webSocket.terminate();
+      const peer = await greetedPeer(node.address.wsPort);
+      peer.sendFrame(`{"event":"remote-message","data":{"event":"postNodeInfo","data":${options}}}`);
+      t.true(await works(peer));
+      peer.webSocket.terminate();
+    }
+  }
+  t.deepEqual(errors, []);
+  await node.transport.close();
+});
+
+test.serial('before the handshake, only small frames are parsed', async (t) => {
+  const node = await startNode();
+  const padded = (bytes: number): string =>
+    `{"event":"#handshake","data":{"authToken":null,"x":"${'x'.repeat(bytes)}"},"cid":1}`;
+  const small = await rawPeer(node.address.wsPort);
+  small.sendFrame(padded(4_000));
+  await until(() => small.frames.length > 0, 'an answer');
+  const large = await rawPeer(node.address.wsPort, SMALLEST_QUERY.replace('5301', '5302'));
+  large.sendFrame(padded(4_100));
+  await until(() => large.closed() !== undefined, 'closed');
+  t.is(large.closed()?.code, 4009);
+  small.webSocket.terminate();
   await node.transport.close();
 });
 

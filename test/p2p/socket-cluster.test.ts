@@ -77,6 +77,10 @@ async function startServer(t: ExecutionContext, changes: Partial<ServerEvents> =
       opened: () => {
         server.events.push('opened');
       },
+      failed: (socket) => {
+        server.events.push('failed');
+        socket.socket.terminate();
+      },
       ...changes,
     },
   });
@@ -300,3 +304,41 @@ test('no WebSocket answers control frames by itself, and each has the frame limi
   await until(() => server.frames.length === 2, 'a frame after the pings');
   t.deepEqual(pongs, []);
 });
+
+for (const name of ['frame', 'handshake', 'created', 'opened'] as const)
+  test(`an error in \`${name}\` ends only the connection that has caused it`, async (t) => {
+    let isBroken = true;
+    const events: string[] = [];
+    const breakOnce = (): void => {
+      if (!isBroken) return;
+      isBroken = false;
+      throw new RangeError('Maximum call stack size exceeded');
+    };
+    const server = await startServer(t, {
+      frame: (_socket, text) => {
+        if (name === 'frame') breakOnce();
+        return parsed(text);
+      },
+      handshake: () => {
+        if (name === 'handshake') breakOnce();
+        return true;
+      },
+      created: () => {
+        if (name === 'created') breakOnce();
+      },
+      opened: () => {
+        events.push('opened');
+        if (name === 'opened') breakOnce();
+      },
+    });
+    const broken = connect(server);
+    broken.opened.catch(() => undefined);
+    await until(() => server.events.includes('failed'), 'the failure is reported');
+    await until(() => broken.webSocket.readyState === WebSocket.CLOSED, 'the connection is closed');
+    const before = events.length;
+    const other = connect(server);
+    await other.opened;
+    await until(() => events.length > before, 'the next connection opens');
+    t.is(server.events.filter((event) => event === 'failed').length, 1);
+    other.socket.disconnect(1000, 'over');
+  });

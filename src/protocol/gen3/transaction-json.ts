@@ -11,7 +11,7 @@ import { isExcepted } from '../tx/exceptions.ts';
 import { boundedList, member, numberIn } from '../tx/json.ts';
 import { baseErrors, BASE_PROPERTIES, isPlainlyWritten, type SharedMembers } from '../tx/schema.ts';
 import type { TransactionType } from '../tx/transaction-type.ts';
-import { assetOf, keyAsWritten, writtenKey } from '../tx/unsigned-json.ts';
+import { assetOf, keyAsWritten, unwritableAsset, writtenKey } from '../tx/unsigned-json.ts';
 import type { Address, JsonObject, Payload, Signature, Transaction, OriginalJson } from '../types.ts';
 import { TransactionRejected, transactionError, type TransactionError } from '../verdict.ts';
 import { withId } from './transaction-bytes.ts';
@@ -160,7 +160,13 @@ function readTransaction(json: unknown, types: Types): Reading {
   const { payload, errors: assetErrors } = type.readAsset(member(json, 'asset'), id, senderId);
   errors.push(...assetErrors);
   if (isShapeless || payload === undefined) return { errors, transaction: undefined };
-  const asset = errors.length > 0 ? undefined : type.writtenAsset(member(json, 'asset'), payload);
+  let asset: string | undefined;
+  try {
+    if (errors.length === 0) asset = type.writtenAsset(member(json, 'asset'), payload);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    errors.push(unwritableAsset(id));
+  }
   // `isPlainlyWritten` or the schema check has verified the types that this cast states.
   return { errors, transaction: draftOf(base as CheckedMembers, senderId, payload, type.fee(payload), asset) };
 }

@@ -6,7 +6,7 @@ import { blockOfLine, lineOfBlock } from '../../../src/protocol/block/block-line
 import { signedBytes } from '../../../src/protocol/gen3/codec.ts';
 import { StateOverlay } from '../../../src/protocol/state.ts';
 import type { Block, Json, JsonObject, KeyPair, Transaction } from '../../../src/protocol/types.ts';
-import { BlockRejected, type BlockRejectionCode } from '../../../src/protocol/verdict.ts';
+import { BlockRejected, TransactionRejected, type BlockRejectionCode } from '../../../src/protocol/verdict.ts';
 import { selectEd25519 } from '../../../src/crypto/ed25519.ts';
 import {
   ChainMaker,
@@ -187,6 +187,17 @@ test('a block whose assets the reference cannot store is refused without a penal
   t.deepEqual(codec.blockFromJson((parseJson(JSON.stringify(packet)) as typeof packet).data.data.block), block);
   const deeper = registration(maker, alice, 'alice', { note: nested(3_400) });
   refused(t, maker, blockWith(maker, 0n, deeper), 'BLOCK_UNSTORABLE', /nest/);
+});
+
+test('an asset that cannot be written as JSON is refused with its member', (t) => {
+  const maker = setUpChain();
+  const { codec } = maker.rules;
+  const note = JSON.parse(`${'{"0":'.repeat(3_000)}1${'}'.repeat(3_000)}`) as Json;
+  const json = codec.transactionToJson(registration(maker, alice, 'alice', {}));
+  const deep = { ...json, asset: { ...(json['asset'] as JsonObject), note } };
+  const error = t.throws(() => codec.transactionFromJson(deep), { instanceOf: TransactionRejected });
+  t.is(error?.code, 'TRANSACTION_INVALID');
+  t.regex(error?.message ?? '', /nest deeper/);
 });
 
 test('unsigned amounts cancel out in a block, whatever their exponents', (t) => {
