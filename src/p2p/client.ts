@@ -20,12 +20,7 @@ export interface DialOptions {
    */
   readonly timeoutMs: number;
   readonly shared: SharedUnsolicitedBytesBudget;
-  readonly on: LinkEvents & FrameFilterEvents & DialEvents;
-}
-
-interface DialEvents {
-  /** Called after the connection was closed because the handling of a frame has failed: a fault of this node. */
-  failed(error: unknown): void;
+  readonly on: LinkEvents & FrameFilterEvents;
 }
 
 export interface Dialled {

@@ -121,6 +121,9 @@ export class PeerConnection implements Connection {
         this.#infoTimer?.cancel();
         closed(reason);
       },
+      failed: (error) => {
+        this.#raised('frame', error);
+      },
     };
   }
 

@@ -45,9 +45,9 @@ const PONG = '#2';
 /** Call number (`rid`) in the answer to our own handshake. */
 const HANDSHAKE_RID = 1;
 /**
- * Maximum number of bytes of a frame before the end of the handshake. Parsing costs processor time, and the sender is unknown. A
- * dialling peer sends only the handshake (about 60 bytes). A peer that this node has dialled also sends its info
- * (`INFO_BYTES_MAX`) and the answer to the handshake.
+ * Maximum number of bytes of a frame before the end of the handshake. Parsing costs processor time, and the sender is
+ * unknown. A dialling peer sends only the handshake (about 60 bytes). A peer that this node has dialled also sends its
+ * info (`INFO_BYTES_MAX`) and the answer to the handshake.
  */
 const EARLY_BYTES_MAX = { acceptor: 4_096, dialer: 32_768 } as const;
 

@@ -32,6 +32,8 @@ export interface LinkEvents {
   called(event: string, data: unknown, answer: Answer): void;
   emitted(event: string, data: unknown): void;
   closed(reason: CloseReason): void;
+  /** Called after the connection was ended because of an error of this node in the handling of a frame. */
+  failed(error: unknown): void;
 }
 
 export interface Answer {
@@ -194,19 +196,30 @@ export class Link {
 
   async #serveCalls(event: string, on: LinkEvents): Promise<void> {
     for await (const call of this.#socket.procedure(event)) {
-      on.called(event, call.data, {
+      const answer: Answer = {
         end: (data) => {
           if (this.#writable()) call.end(data);
         },
         fail: (error) => {
           if (this.#writable()) call.error(error);
         },
-      });
+      };
+      this.#attempt(() => on.called(event, call.data, answer), on);
     }
   }
 
   async #serveEvents(event: string, on: LinkEvents): Promise<void> {
-    for await (const data of this.#socket.receiver(event)) on.emitted(event, data);
+    for await (const data of this.#socket.receiver(event)) this.#attempt(() => on.emitted(event, data), on);
+  }
+
+  /** Runs `work`, which handles a frame. An uncaught error would end the node, so an error ends only this connection. */
+  #attempt(work: () => void, on: LinkEvents): void {
+    try {
+      work();
+    } catch (error) {
+      this.terminate({ code: 1006, reason: 'Internal error' });
+      on.failed(error);
+    }
   }
 }
 

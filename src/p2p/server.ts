@@ -84,7 +84,7 @@ interface ListenerEvents {
    * `SMALL_OF_PEER` by more than `FLOOD_BYTES_MAX`. The handler must not penalise the address.
    */
   overflowed(ip: string, detail: string): void;
-  /** Called after the server has closed a connection because the handling of its frames has failed: a fault of this node. */
+  /** Called after the server has closed a connection because of an error of this node in the handling of a frame. */
   failed(ip: string, error: unknown): void;
 }
 

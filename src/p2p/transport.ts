@@ -192,7 +192,7 @@ class SocketTransport implements ListeningTransport {
           this.#overflowed(ip, detail);
         },
         failed: (ip, error) => {
-          this.#failed(ip, error);
+          this.#observer.log('error', 'PEER_HANDLER_FAILED', 'A handler failed', { ip, error });
         },
       },
     });
@@ -230,9 +230,6 @@ class SocketTransport implements ListeningTransport {
         },
         overflowed: (detail) => {
           this.#overflowed(address.ip, detail);
-        },
-        failed: (error) => {
-          this.#failed(address.ip, error);
         },
       },
     });
@@ -375,10 +372,6 @@ class SocketTransport implements ListeningTransport {
     if (rival.info.nonce === undefined || ownNonce >= rival.info.nonce) return false;
     rival.close(CLOSE.duplicate);
     return true;
-  }
-
-  #failed(ip: string, error: unknown): void {
-    this.#observer.log('error', 'PEER_HANDLER_FAILED', 'A handler failed', { ip, error });
   }
 
   #overflowed(ip: string, detail: string): void {

@@ -19,9 +19,9 @@
  *
  * The weight of a frame measures the cost of reading the frame. The weight is the number of bytes of the frame, plus 8
  * for each opening bracket (of an array or object), plus 32 for each colon (of a member of an object). The weight also
- * counts brackets and colons inside texts (`structureBytes`). Reading a frame takes at most about 40 ms for
- * each megabyte of its weight. The most expensive frames contain very many objects with names that no other object has. Reading one
- * of the most expensive frames takes up to 0.7 s and 130 MB of memory, which garbage collection frees.
+ * counts brackets and colons inside texts (`structureBytes`). Reading a frame takes 5 to 75 ms for each megabyte of its
+ * weight. The most expensive frames contain very many objects with names that no other object has. Reading one of these
+ * frames takes up to 0.9 s and 130 MB of memory, which garbage collection frees.
  */
 
 import { FRAME_BYTES_MAX } from './frame-validation.ts';
@@ -68,9 +68,10 @@ const HEAVY_OF_ALL_PEERS: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000
 /**
  * Budget of all peers together for heavy answers to requests of the kind `other` (see `RequestKind`). Each peer can
  * cause this node to send such a request to the peer every five seconds. Without this budget, peers could make this
- * node read a heavy answer to each of these requests.
+ * node read a heavy answer to each of these requests. The capacity suffices for ten peer lists with 1,000 entries, which
+ * can arrive together after the start of a node of generation 3.
  */
-export const HEAVY_ANSWERS_OF_ALL_PEERS: ByteRate = { capacity: 3_000_000, perSecond: 2_000_000, debtMax: HEAVIEST };
+export const HEAVY_ANSWERS_OF_ALL_PEERS: ByteRate = { capacity: 8_000_000, perSecond: 2_000_000, debtMax: HEAVIEST };
 /**
  * Budget for all bytes that this node receives from one peer, except answers. The bytes of dropped frames also count.
  * If a peer exceeds this budget, this node pauses the connection.
@@ -217,8 +218,8 @@ export class UnsolicitedBytesBudget {
    * cases: the frame is an answer to a request of the kind `blocks`, or the frame is an answer with a weight of at most
    * `SMALL_WEIGHT_MAX`.
    *
-   * @param structureBytes a function that returns the weight that arrays, objects and members add to the size of the frame.
-   *   `mayRead` calls this function only if it needs the weight
+   * @param structureBytes a function that returns the weight that arrays, objects and members add to the size of the
+   *   frame. `mayRead` calls this function only if it needs the weight
    * @param seems true if the frame begins like an answer
    */
   mayRead(bytes: number, structureBytes: () => number, nowMs: number, seems: boolean): boolean {
@@ -233,7 +234,11 @@ export class UnsolicitedBytesBudget {
       this.#shared.heavyAnswers.take(weight, nowMs);
       return true;
     }
-    if (!this.#hasHeavy(nowMs)) return false;
+    if (!this.#hasHeavy(nowMs)) {
+      // Such frames could otherwise arrive without end: they are heavy, but small enough for a fast flood.
+      if (bytes <= SMALL_WEIGHT_MAX) this.#beyond.use(nowMs, bytes);
+      return false;
+    }
     this.#heavy.take(weight, nowMs);
     this.#shared.heavy.take(weight, nowMs);
     return true;

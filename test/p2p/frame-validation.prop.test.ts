@@ -118,7 +118,10 @@ test('before arrays and objects are created, their depth is limited, but not the
 });
 
 test('each parsed value can be written as JSON, whatever the names of its members', (t) => {
-  const shapes = ['[', '{"a":', '{"0":', '{"a":0,"0":', '{"__proto__":', '{"\\u0030":'];
+  const shapes = [
+    ...['[', '{"a":', '{"0":', '{"a":0,"0":', '{"__proto__":', '{"\\u0030":'],
+    ...['{"__proto__":0,"a":', '{"a":0,"__proto__":0,"b":', '{"__proto__":{"a":1},"0":', '[{"__proto__":1},'],
+  ];
   const nested = (open: string, levels: number): string =>
     `${open.repeat(levels)}0${(open.startsWith('[') ? ']' : '}').repeat(levels)}`;
   for (const open of shapes) {
@@ -129,6 +132,7 @@ test('each parsed value can be written as JSON, whatever the names of its member
       if (value !== undefined) t.notThrows(() => JSON.stringify({ event: [{ data: value }] }), `${open} ${levels}`);
     }
   }
+  t.not(parseJson(nested('{"__proto__":0,"a":', 3_400)), undefined, 'as deep as without the removed member');
   t.is(parseJson(nested('{"0":', 3_400)), undefined);
   t.is(jsonBytes(JSON.parse(nested('{"0":', 4_000))), Infinity);
   t.is(jsonBytes({ a: 'ü' }), 10);

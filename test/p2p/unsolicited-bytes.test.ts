@@ -250,3 +250,11 @@ test('the heaviest answers are read at most at the stated average rate, whoever 
   t.true(weight > heaviest);
   t.true(weight <= capacity + 60 * perSecond + heaviest, `${weight}`);
 });
+
+test('a flood of small messages that are heavy by their weight counts as a flood, too', (t) => {
+  const bytes = new UnsolicitedBytesBudget();
+  let read = 0;
+  for (let frame = 0; frame < 1_000; frame += 1) if (bytes.mayRead(200_000, () => MB, 0, false)) read += 1;
+  t.true(read > 0 && read < 30, `${read}`);
+  t.is(bytes.beyondBytes(0), (1_000 - read) * 200_000);
+});

@@ -46,8 +46,8 @@ const HEARD_MIN = 16;
 /** With fewer heard slots than this number, the class does not know their usual distances. */
 const HEARD_KNOWN_MIN = 4;
 /**
- * Share of the distances between two heard slots that count as usual. If many slots are stored, a few longer distances
- * do not change what is usual.
+ * Share of the distances between two heard slots (slots that `hear` was called with) that count as usual. If many slots
+ * are stored, a few longer distances do not change what is usual.
  */
 const USUAL_SHARE = 0.9;
 /** Least value of `#near` in slots. In each network, it happens that a single slot has no block. */

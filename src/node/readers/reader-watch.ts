@@ -11,8 +11,8 @@ import type { Reader } from './reader.ts';
 
 const PING_MS = 250;
 /**
- * If a reader sends no message after this number of pings in a row, the pool treats it as hanging, and starts another
- * reader. The pool counts pings instead of measuring time. If the node itself was slow, it also sent fewer pings, so
+ * If a reader sends no message after this number of pings in a row, the watch treats it as hanging, and starts another
+ * reader. The watch counts pings instead of measuring time. If the node itself was slow, it also sent fewer pings, so
  * the count does not blame the reader.
  */
 const SILENT_PINGS_MAX = 3;
@@ -34,8 +34,8 @@ const DRAIN_MS_MAX = 20_000;
  */
 const STARTING_PINGS_MAX = 80;
 /**
- * If the memory of a reader (`ownMemoryBytes`) exceeds this maximum, the pool starts another reader, and the watch
- * then drains the old reader. A reader normally needs less than 200 MB.
+ * If the memory of a reader (`ownMemoryBytes`) exceeds this maximum, the watch lets the pool start another reader,
+ * and then drains the old reader. A reader normally needs less than 200 MB.
  */
 const MEMORY_BYTES_MAX = 500_000_000;
 
