@@ -122,7 +122,8 @@ export class PeerConnection implements Connection {
         closed(reason);
       },
       failed: (error) => {
-        this.#raised('frame', error);
+        const fields = { peer: this.peerId, name: 'frame', error };
+        this.#context.observer.log('error', 'PEER_HANDLER_FAILED', 'A handler failed', fields);
       },
     };
   }

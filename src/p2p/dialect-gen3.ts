@@ -82,11 +82,14 @@ export function gen3Dialect(options: Gen3DialectOptions): WireDialect {
 
     readQuery(query, ip, ownNonce): QueryVerdict {
       const read = readQueryInfo(query, ownNonce, INFO_MEMBERS, REQUIRED);
-      if (read.peerFields === undefined) return { accepted: false, close: read.close };
+      const invalid: QueryVerdict = { accepted: false, close: CLOSE.info, body: { name: CLOSE.info.reason } };
+      if (read.peerFields === undefined) {
+        return read.close === CLOSE.info ? invalid : { accepted: false, close: read.close };
+      }
       const { peerFields, options: parsed } = read;
       const wsPort = portOf(peerFields['wsPort']);
       if (wsPort === undefined || jsonBytes(parsed) > INFO_BYTES_MAX || jsonBytes(peerFields) > INFO_BYTES_MAX) {
-        return { accepted: false, close: CLOSE.info, body: { name: CLOSE.info.reason } };
+        return invalid;
       }
       const info = infoOf(peerFields, { ip, wsPort });
       const reason = incompatibility(info);

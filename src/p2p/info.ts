@@ -2,7 +2,7 @@
 
 import type { CloseReason, PeerAddress, PeerInfo } from '../ports/transport.ts';
 import { CLOSE } from './dialect.ts';
-import { type Fields, infoCount, infoText, isRecord, own, parseJson } from './frame-validation.ts';
+import { type Fields, INFO_BYTES_MAX, infoCount, infoText, isRecord, own, parseJson } from './frame-validation.ts';
 
 /** A `PeerInfo` whose members can still be set. */
 type ReadInfo = { -readonly [Name in keyof PeerInfo]: PeerInfo[Name] };
@@ -71,6 +71,8 @@ export function readQueryInfo(
   if (query.get('nonce') === ownNonce) return { close: CLOSE.self };
   if (required.some((name) => !query.get(name))) return { close: CLOSE.query };
   const text = query.get('options');
+  // A query can have 64 kB, and to parse it costs more than an honest handshake.
+  if (text !== null && Buffer.byteLength(text) > INFO_BYTES_MAX) return { close: CLOSE.info };
   const options = text ? parseJson(text) : {};
   if (!isRecord(options)) return { close: CLOSE.query };
   const peerFields: Record<string, unknown> = {};

@@ -52,6 +52,7 @@ export class Link {
   #on: LinkEvents | undefined;
   #unsentOfAll: () => number = () => 0;
   #ended: CloseReason | undefined;
+  #hasFailed = false;
   #settleOver: (reason: CloseReason) => void = () => undefined;
 
   constructor(socket: LibrarySocket, webSocket: WebSocket, filter: FrameFilter) {
@@ -212,11 +213,16 @@ export class Link {
     for await (const data of this.#socket.receiver(event)) this.#attempt(() => on.emitted(event, data), on);
   }
 
-  /** Runs `work`, which handles a frame. An uncaught error would end the node, so an error ends only this connection. */
+  /**
+   * Runs `work`, which handles a frame. An uncaught error would end the node, so an error ends only this connection.
+   * After an error, the method drops all further frames of the connection.
+   */
   #attempt(work: () => void, on: LinkEvents): void {
+    if (this.#hasFailed) return;
     try {
       work();
     } catch (error) {
+      this.#hasFailed = true;
       this.terminate({ code: 1006, reason: 'Internal error' });
       on.failed(error);
     }

@@ -9,8 +9,8 @@
  * these blocks. If bytes arrive faster than an honest node sends, this node pauses receiving from the connection
  * (backpressure). Third parties can make an honest node send small frames (`SMALL_WEIGHT_MAX`), but only up to a limit
  * (`FLOOD_BYTES_MAX`). This node closes a connection that exceeds this limit. Heavy frames (all frames that are not
- * small) never close a connection, because they can be blocks that an honest node passes on. This node drops a heavy
- * frame without reading it, so a dropped heavy frame costs almost no processor time.
+ * small) of more than `SMALL_WEIGHT_MAX` bytes never close a connection, because they can be blocks that an honest node
+ * passes on. This node drops such a frame without reading it, so a dropped frame costs almost no processor time.
  *
  * An answer begins with the number of its request, so the beginning of a frame shows whether the frame can be an answer
  * (`seemsAnswer`). `UnsolicitedBytesBudget` counts a frame with such a beginning as the answer to a pending request,
@@ -20,8 +20,9 @@
  * The weight of a frame measures the cost of reading the frame. The weight is the number of bytes of the frame, plus 8
  * for each opening bracket (of an array or object), plus 32 for each colon (of a member of an object). The weight also
  * counts brackets and colons inside texts (`structureBytes`). Reading a frame takes 5 to 75 ms for each megabyte of its
- * weight. The most expensive frames contain very many objects with names that no other object has. Reading one of these
- * frames takes up to 0.9 s and 130 MB of memory, which garbage collection frees.
+ * weight, and up to 105 ms if a text of the frame contains `__proto__` or certain escape sequences. The most expensive
+ * frames contain very many objects with names that no other object has. Reading one of these frames takes up to 1.2 s and
+ * 130 MB of memory, which garbage collection frees.
  */
 
 import { FRAME_BYTES_MAX } from './frame-validation.ts';
@@ -33,8 +34,8 @@ import { ByteBucket, type ByteRate, RateWindow } from './rate-window.ts';
  */
 export const SMALL_WEIGHT_MAX = 256_000;
 /**
- * Budget for small frames of one peer. The budget allows 400 kB in each second, for example four messages with 25
- * transactions of 4 kB each. The capacity is ten times the bytes of one second, because many frames arrive together
+ * Budget for small frames of one peer. The budget allows a weight of 400 kB in each second, for example nearly four
+ * messages with 25 transactions of 4 kB each. The capacity is ten times the bytes of one second, because many frames arrive together
  * when a blocked connection works again.
  */
 export const SMALL_OF_PEER: ByteRate = { capacity: 4_000_000, perSecond: 400_000 };
@@ -90,7 +91,8 @@ export const ARRIVING_OF_ALL_PEERS: ByteRate = { capacity: 64_000_000, perSecond
 export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_000 };
 /**
  * Maximum number of bytes by which the small frames of a peer are allowed to exceed `SMALL_OF_PEER` within
- * `FLOOD_WINDOW_MS`. This node closes a connection that exceeds this maximum, without a penalty for the address.
+ * `FLOOD_WINDOW_MS`. A dropped frame that is heavy only by its weight, and has at most `SMALL_WEIGHT_MAX` bytes, counts
+ * with its bytes. This node closes a connection that exceeds this maximum, without a penalty for the address.
  *
  * Third parties can make an honest node pass on messages. In the minute after a blocked connection works again, 100
  * blocks, 91 messages of transactions and 91 messages of signatures can arrive from an honest node (`ports/rates.ts`).
@@ -235,8 +237,7 @@ export class UnsolicitedBytesBudget {
       return true;
     }
     if (!this.#hasHeavy(nowMs)) {
-      // Such frames could otherwise arrive without end: they are heavy, but small enough for a fast flood.
-      if (bytes <= SMALL_WEIGHT_MAX) this.#beyond.use(nowMs, bytes);
+      if (bytes <= SMALL_WEIGHT_MAX) this.#noteBeyond(bytes, this.#heavy.level(nowMs) <= 0, nowMs);
       return false;
     }
     this.#heavy.take(weight, nowMs);
@@ -245,8 +246,8 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Returns the number of bytes by which the small frames of the peer have exceeded the budget `SMALL_OF_PEER` in the
-   * present window (see `FLOOD_BYTES_MAX`).
+   * Returns the number of bytes by which the frames of at most `SMALL_WEIGHT_MAX` bytes have exceeded a budget of the
+   * peer, or the budget for heavy frames of all peers, in the present window (see `FLOOD_BYTES_MAX`).
    */
   beyondBytes(nowMs: number): number {
     return this.#beyond.use(nowMs, 0);
@@ -262,8 +263,7 @@ export class UnsolicitedBytesBudget {
     // this count. Without the longer window, many connections could flood at the same time, and each of them would stay
     // below `FLOOD_BYTES_MAX`.
     if (this.#small.level(nowMs) < weight) {
-      if (this.#shared.arriving.debtMs(nowMs) > 0) this.#beyond.extend(nowMs);
-      this.#beyond.use(nowMs, weight);
+      this.#noteBeyond(weight, true, nowMs);
       return false;
     }
     this.#small.take(weight, nowMs);
@@ -273,6 +273,17 @@ export class UnsolicitedBytesBudget {
     else if (this.#reserve.level(nowMs) >= weight) this.#reserve.take(weight, nowMs);
     else return false;
     return true;
+  }
+
+  /**
+   * Counts a dropped frame of at most `SMALL_WEIGHT_MAX` bytes towards `FLOOD_BYTES_MAX`.
+   *
+   * @param isOwnExcess whether the peer itself has used up its budget. If only other peers have used up a shared budget,
+   *   the window is never extended
+   */
+  #noteBeyond(bytes: number, isOwnExcess: boolean, nowMs: number): void {
+    if (isOwnExcess && this.#shared.arriving.debtMs(nowMs) > 0) this.#beyond.extend(nowMs);
+    this.#beyond.use(nowMs, bytes);
   }
 
   /**

@@ -57,7 +57,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
     run: (arena, untilMs) => {
       const frames = ['{}', '[]', '0', '{"a":1}'].map((piece) => {
         const filler = Array.from({ length: 2_900_000 / (piece.length + 1) }, () => piece).join();
-        return `{"event":"remote-message","data":{"event":"postNodeInfo","data":[${filler}]}}`;
+        return `{"event":"remote-message","data":{"event":"postNodeInfo","data":["__proto__",${filler}]}}`;
       });
       return texts(arena, untilMs, (peer) => {
         for (const frame of frames) peer.sendFrame(frame);

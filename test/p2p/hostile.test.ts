@@ -10,6 +10,7 @@ import test from 'ava';
 
 import { FRAMES_DROPPED_PER_CHARGE, FRAMES_PER_SECOND_CUT, framesAtOnceMax } from '../../src/p2p/frame-filter.ts';
 import { limitsOf, RATE_WINDOW_MS, rateOf, STALL_MS } from '../../src/ports/rates.ts';
+import { gen3Dialect } from '../../src/p2p/dialect-gen3.ts';
 import { MESSAGE_FRAGMENTS_MAX } from '../../src/p2p/frame-validation.ts';
 import { ARRIVING_OF_PEER } from '../../src/p2p/unsolicited-bytes.ts';
 import { TURNS_MAX } from '../../src/p2p/unfinished-messages.ts';
@@ -544,6 +545,18 @@ test.serial('an info that is nested as deeply as a frame can be ends neither the
   await node.transport.close();
 });
 
+test.serial('a query with a large info is refused before the info is parsed', async (t) => {
+  const node = await startNode();
+  // The second text would be a valid info if it were parsed.
+  for (const options of [`{"x":"${'x'.repeat(20_500)}"}`, `{${' '.repeat(20_500)}}`]) {
+    const stranger = await rawPeer(node.address.wsPort, `${SMALLEST_QUERY}&options=${encodeURIComponent(options)}`);
+    stranger.sendFrame({ event: '#handshake', data: { authToken: null }, cid: 1 });
+    await until(() => stranger.closed() !== undefined, 'a refusal');
+    t.is(stranger.closed()?.code, 4105);
+  }
+  await node.transport.close();
+});
+
 test.serial('before the handshake, only small frames are parsed', async (t) => {
   const node = await startNode();
   const padded = (bytes: number): string =>
@@ -651,6 +664,37 @@ test.serial('an error in a message handler ends neither the connection nor the n
     ['no block'],
   );
   await node.transport.close();
+});
+
+test.serial('an error outside a handler ends only the connection whose frame has caused it', async (t) => {
+  const errors: string[] = [];
+  const observer: Observer = {
+    ...SILENT,
+    module: () => observer,
+    log: (level, code) => {
+      if (level === 'error') errors.push(code);
+    },
+  };
+  const faulty = gen3Dialect({ networkIdentifier: NETWORK, protocolVersion: '2.0' });
+  const fail = (): never => {
+    throw new RangeError('Maximum call stack size exceeded');
+  };
+  for (const dialect of [
+    { ...faulty, readEvent: fail },
+    { ...faulty, readCall: fail },
+  ]) {
+    const node = await startNode({}, { dialect, observer });
+    const peer = await greetedPeer(node.address.wsPort);
+    peer.sendFrame(message('postBlock', { block: {} }));
+    peer.sendFrame({ event: 'rpc-request', data: { procedure: 'getLastBlock' }, cid: 7 });
+    await until(() => peer.closed() !== undefined, 'the connection ends');
+    const other = await rawPeer(node.address.wsPort, SMALLEST_QUERY.replace('5301', '5302'));
+    other.sendFrame({ event: '#handshake', data: { authToken: null }, cid: 1 });
+    await until(() => other.frames.some((frame) => frame.startsWith('{"rid":1,')), 'the next handshake');
+    t.deepEqual(node.seen.offences, []);
+    await node.transport.close();
+  }
+  t.deepEqual(errors, ['PEER_HANDLER_FAILED', 'PEER_HANDLER_FAILED']);
 });
 
 test.serial('the requests of a peer wait in a queue of limited length', async (t) => {
