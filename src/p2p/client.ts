@@ -58,8 +58,8 @@ export function dial(options: DialOptions): Dialled {
       try {
         return filter.admit(frame);
       } catch (error) {
-        link.terminate({ code: 1006, reason: 'Internal error' });
         on.failed(error);
+        link.terminate({ code: 1006, reason: 'Internal error' });
         return null;
       }
     },

@@ -76,7 +76,10 @@ export function gen2Dialect(options: Gen2DialectOptions): WireDialect {
 
     readQuery(query, ip, ownNonce): QueryVerdict {
       const read = readQueryInfo(query, ownNonce, INFO_MEMBERS, REQUIRED);
-      if (read.peerFields === undefined) return { accepted: false, close: read.close };
+      if (read.peerFields === undefined) {
+        // Nodes of lisk-sdk 2.3.8 do not have the close code 4105.
+        return { accepted: false, close: read.close === CLOSE.info ? CLOSE.query : read.close };
+      }
       const { peerFields } = read;
       // Nodes of lisk-sdk accept any text as a port. This node refuses an invalid port, because a peer without a valid
       // port has no id.

@@ -59,10 +59,10 @@ export interface FrameFilterEvents {
   /** Called when a peer has sent `FRAMES_PER_SECOND_CUT` frames in a second. The handler must close the connection. */
   flooded(detail: string): void;
   /**
-   * Called when the small frames of the peer (`SMALL_WEIGHT_MAX`) exceed their budget (`SMALL_OF_PEER`) by more than
-   * `FLOOD_BYTES_MAX`. Attackers cannot make an honest peer send so many bytes. The handler must close the connection
-   * without a penalty for the address, and call `FrameFilter.close`. Until the call of `FrameFilter.close`, the filter
-   * calls the handler again for each further frame that it drops because of a byte budget.
+   * Called when the dropped frames of the peer that have at most `SMALL_WEIGHT_MAX` bytes exceed `FLOOD_BYTES_MAX`.
+   * Attackers cannot make an honest peer send so many bytes. The handler must close the connection without a penalty
+   * for the address, and call `FrameFilter.close`. Until the call of `FrameFilter.close`, the filter calls the handler
+   * again for each further frame that it drops because of a byte budget.
    */
   overflowed(detail: string): void;
 }

@@ -13,6 +13,12 @@ import { isIpv4 } from '../primitives/ip.ts';
  */
 const CONTAINER_BYTES = 8;
 const MEMBER_BYTES = 32;
+/**
+ * Maximum weight that arrays, objects and members add, as a multiple of the size of the frame. The most expensive
+ * frames have a lower multiple. Without the maximum, a peer could use up the budgets that all peers share with short
+ * texts of colons, which cost the peer little.
+ */
+const STRUCTURE_PER_BYTE_MAX = 4;
 
 /**
  * Maximum number of bytes in a WebSocket message that this node receives, on inbound and outbound connections. The
@@ -40,9 +46,9 @@ export const BATCH_FRAMES_MAX = 100;
 const NESTING_MAX = 3_420;
 /**
  * If a frame has more than this number of levels, the node checks whether `JSON.stringify` can write the value of the
- * frame. On each level, `JSON.stringify` needs twice as much stack for an object with a member whose name is an integer,
- * such as `{"0":[]}`: Node.js 20 writes 2,200 levels of such objects, and 4,100 levels of other objects. The nodes of
- * lisk-sdk 3.0.2, with Node.js 12, write 1,847 levels of such objects.
+ * frame. On each level, `JSON.stringify` needs twice as much stack for an object with a member whose name is an
+ * integer, such as `{"0":[]}`: Node.js 20 writes 2,200 levels of such objects, and 4,100 levels of other objects. The
+ * nodes of lisk-sdk 3.0.2, with Node.js 12, write 1,847 levels of such objects.
  */
 const SURELY_WRITABLE_LEVELS = 1_500;
 /**
@@ -72,9 +78,9 @@ export type Frame =
 
 /**
  * Parses JSON from a peer; undefined if the text is not JSON, or is nested so deeply that the node could not write the
- * value as JSON again. Removes members with the name
- * `__proto__`, because no rule of the protocol uses such members. The function does not refuse a text with such a
- * member, because the node must be able to read a block even if one of its transactions contains the member.
+ * value as JSON again. Removes members with the name `__proto__`, because no rule of the protocol uses such members.
+ * The function does not refuse a text with such a member, because the node must be able to read a block even if one of
+ * its transactions contains the member.
  */
 export function parseJson(text: string): unknown {
   const levels = levelsOf(text);
@@ -137,7 +143,7 @@ export function structureBytes(text: string): number {
     if (code === COLON) weight += MEMBER_BYTES;
     else if (code === BRACKET || code === BRACE) weight += CONTAINER_BYTES;
   }
-  return weight;
+  return Math.min(weight, STRUCTURE_PER_BYTE_MAX * text.length);
 }
 
 /** True for a JSON object (no array, not null). */

@@ -32,7 +32,7 @@ export interface LinkEvents {
   called(event: string, data: unknown, answer: Answer): void;
   emitted(event: string, data: unknown): void;
   closed(reason: CloseReason): void;
-  /** Called after the connection was ended because of an error of this node in the handling of a frame. */
+  /** Called before the connection is ended because of an error of this node in the handling of a frame. */
   failed(error: unknown): void;
 }
 
@@ -223,8 +223,8 @@ export class Link {
       work();
     } catch (error) {
       this.#hasFailed = true;
-      this.terminate({ code: 1006, reason: 'Internal error' });
       on.failed(error);
+      this.terminate({ code: 1006, reason: 'Internal error' });
     }
   }
 }

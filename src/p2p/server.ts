@@ -80,11 +80,11 @@ interface ListenerEvents {
   /** Called after the server has closed a connection because `FRAMES_PER_SECOND_CUT` frames arrived in a second. */
   flooded(link: Link | undefined, ip: string, detail: string): void;
   /**
-   * Called after the server has closed a connection because small frames (`SMALL_WEIGHT_MAX`) exceeded the budget
-   * `SMALL_OF_PEER` by more than `FLOOD_BYTES_MAX`. The handler must not penalise the address.
+   * Called after the server has closed a connection because its dropped frames of at most `SMALL_WEIGHT_MAX`
+   * bytes exceeded `FLOOD_BYTES_MAX`. The handler must not penalise the address.
    */
   overflowed(ip: string, detail: string): void;
-  /** Called after the server has closed a connection because of an error of this node in the handling of a frame. */
+  /** Called after the server has closed a connection because of an error of this node. */
   failed(ip: string, error: unknown): void;
 }
 

@@ -114,8 +114,8 @@ export interface ServerEvents {
   /** Called after the library has answered the handshake. */
   opened(socket: ServerSocket): void;
   /**
-   * Called if another function of this interface has thrown an error, which is a fault of this node. The function must
-   * close the connection.
+   * Called if `created`, `frame`, `handshake` or `opened` has thrown an error, which is a fault of this node. The
+   * function must close the connection.
    */
   failed(socket: ServerSocket, error: unknown): void;
 }

@@ -19,10 +19,10 @@
  *
  * The weight of a frame measures the cost of reading the frame. The weight is the number of bytes of the frame, plus 8
  * for each opening bracket (of an array or object), plus 32 for each colon (of a member of an object). The weight also
- * counts brackets and colons inside texts (`structureBytes`). Reading a frame takes 5 to 75 ms for each megabyte of its
- * weight, and up to 105 ms if a text of the frame contains `__proto__` or certain escape sequences. The most expensive
- * frames contain very many objects with names that no other object has. Reading one of these frames takes up to 1.2 s and
- * 130 MB of memory, which garbage collection frees.
+ * counts brackets and colons inside texts, and is at most five times the number of bytes (`structureBytes`). Reading a
+ * frame takes 5 to 75 ms for each megabyte of its weight, and up to 105 ms if a text of the frame contains `__proto__`
+ * or certain escape sequences. The most expensive frames contain very many objects with names that no other object has.
+ * Reading one of these frames takes up to 1.2 s and 130 MB of memory, which garbage collection frees.
  */
 
 import { FRAME_BYTES_MAX } from './frame-validation.ts';
@@ -35,8 +35,8 @@ import { ByteBucket, type ByteRate, RateWindow } from './rate-window.ts';
 export const SMALL_WEIGHT_MAX = 256_000;
 /**
  * Budget for small frames of one peer. The budget allows a weight of 400 kB in each second, for example nearly four
- * messages with 25 transactions of 4 kB each. The capacity is ten times the bytes of one second, because many frames arrive together
- * when a blocked connection works again.
+ * messages with 25 transactions of 4 kB each. The capacity is ten times the bytes of one second, because many frames
+ * arrive together when a blocked connection works again.
  */
 export const SMALL_OF_PEER: ByteRate = { capacity: 4_000_000, perSecond: 400_000 };
 /**
@@ -46,9 +46,9 @@ export const SMALL_OF_PEER: ByteRate = { capacity: 4_000_000, perSecond: 400_000
 export const SMALL_OF_ALL_PEERS: ByteRate = { capacity: 8_000_000, perSecond: 2_400_000 };
 const SMALL_RESERVE: ByteRate = { capacity: 256_000, perSecond: 25_600 };
 /**
- * The maximum debt of the buckets for heavy frames. A bucket without debt therefore counts each frame of at most this
- * weight in full. Nearly all frames weigh less. A frame of lists without content weighs up to 15 MB, and a frame of
- * members with very short names up to 23 MB. The names of the latter are few, so the node parses such a frame quickly.
+ * A weight that is a little above the weight of the heaviest frames, which is five times `FRAME_BYTES_MAX`
+ * (`structureBytes`). The buckets for heavy frames use `HEAVIEST` as their maximum debt. A bucket without debt
+ * therefore counts each frame in full.
  */
 const HEAVIEST = 16_000_000;
 /**
@@ -69,8 +69,8 @@ const HEAVY_OF_ALL_PEERS: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000
 /**
  * Budget of all peers together for heavy answers to requests of the kind `other` (see `RequestKind`). Each peer can
  * cause this node to send such a request to the peer every five seconds. Without this budget, peers could make this
- * node read a heavy answer to each of these requests. The capacity suffices for ten peer lists with 1,000 entries, which
- * can arrive together after the start of a node of generation 3.
+ * node read a heavy answer to each of these requests. The capacity suffices for ten peer lists with 1,000 entries,
+ * which can arrive together after the start of a node of generation 3.
  */
 export const HEAVY_ANSWERS_OF_ALL_PEERS: ByteRate = { capacity: 8_000_000, perSecond: 2_000_000, debtMax: HEAVIEST };
 /**

@@ -109,7 +109,8 @@ test('before arrays and objects are created, their depth is limited, but not the
   // A frame with very many objects may be a valid block, because an asset may contain any JSON in generation 3.
   t.not(parseJson(many(1_000_000)), undefined);
   t.is(structureBytes(many(1_000_000)), 8_000_000);
-  t.is(structureBytes('{"a":[],"b":"x"}'), 2 * 8 + 2 * 32);
+  t.is(structureBytes('{"first":[],"second":"a text of 20 bytes"}'), 2 * 8 + 2 * 32);
+  t.is(structureBytes(JSON.stringify(':'.repeat(100))), 4 * 102);
   const zeros = (count: number) => `[${'0,'.repeat(count)}0]`;
   t.not(parseJson(zeros(1_500_000)), undefined);
   // Brackets inside a string do not count towards the depth.
