@@ -43,6 +43,19 @@ async function works(peer: RawPeer): Promise<boolean> {
   return peer.closed() === undefined;
 }
 
+/** Returns an observer, and the list of the codes that it gets with the level `error`. */
+function errorCollector(): { readonly errors: string[]; readonly observer: Observer } {
+  const errors: string[] = [];
+  const observer: Observer = {
+    ...SILENT,
+    module: () => observer,
+    log: (level, code) => {
+      if (level === 'error') errors.push(code);
+    },
+  };
+  return { errors, observer };
+}
+
 function message(event: unknown, data?: unknown): object {
   return { event: 'remote-message', data: { event, data } };
 }
@@ -517,14 +530,7 @@ test.serial('members named __proto__ are removed, and the depth is limited', asy
 });
 
 test.serial('an info that is nested as deeply as a frame can be ends neither the node nor its listener', async (t) => {
-  const errors: string[] = [];
-  const observer: Observer = {
-    ...SILENT,
-    module: () => observer,
-    log: (level, code) => {
-      if (level === 'error') errors.push(code);
-    },
-  };
+  const { errors, observer } = errorCollector();
   const node = await startNode({}, { observer });
   for (const open of ['{"0":', '{"a":', '[']) {
     for (const levels of [1_400, 2_300, 3_400]) {
@@ -667,14 +673,7 @@ test.serial('an error in a message handler ends neither the connection nor the n
 });
 
 test.serial('an error outside a handler ends only the connection whose frame has caused it', async (t) => {
-  const errors: string[] = [];
-  const observer: Observer = {
-    ...SILENT,
-    module: () => observer,
-    log: (level, code) => {
-      if (level === 'error') errors.push(code);
-    },
-  };
+  const { errors, observer } = errorCollector();
   const faulty = gen3Dialect({ networkIdentifier: NETWORK, protocolVersion: '2.0' });
   const fail = (): never => {
     throw new RangeError('Maximum call stack size exceeded');
