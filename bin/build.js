@@ -84,7 +84,8 @@ async function build() {
       target: DIST,
     });
     removeOrphans();
-    // The library is compressed on other threads meanwhile.
+    // `bundleApiDocs` compresses the files of the API documentation on other threads. During this time, the main thread
+    // bundles the dashboard and the programs.
     const apiDocs = bundleApiDocs(PAGE, API_DOCS);
     const page = await bundleDashboard(PAGE, BUNDLE);
     const programs = await bundlePrograms({ root: ROOT, target: PROGRAMS });
@@ -116,7 +117,10 @@ function outputIsThere() {
   );
 }
 
-/** Corrects the commit in the record of the last build, because a commit can change without any source. */
+/**
+ * Writes the id of the current commit to the record of the last build. A commit that changes no source file causes no
+ * new build, so the record would otherwise keep the id of an older commit.
+ */
 function noteCommit() {
   const record = JSON.parse(readFileSync(RECORD, 'utf8'));
   const now = commit();

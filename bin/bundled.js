@@ -26,7 +26,10 @@ export function packageIn(folder) {
   return { name, version, licence: license ?? 'see its licence', text };
 }
 
-/** Joins the licences of packages into one text, as these licences require. */
+/**
+ * Joins the licence texts of packages into the content of one file (`LICENSES.txt`). The file is shipped with the
+ * bundle of these packages, because many licences require that their text is shipped with the code.
+ */
 export function licencesOf(packages) {
   return packages
     .map(({ name, version, licence, text }) => `${name} ${version}: ${licence}\n\n${text}\n`)

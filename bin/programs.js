@@ -1,7 +1,7 @@
 /**
  * Bundles each program of the product with the modules and packages that the program loads, except packages with
- * compiled parts (`NATIVE`). The bundles are in a folder of their own; the files of the compiler are beside this
- * folder. Without bundles, a node reads 760 modules one by one, which takes two thirds of its start.
+ * compiled parts (`NATIVE`). The bundles are in a folder of their own. Beside this folder are the unbundled modules
+ * that the compiler wrote. Without bundles, a node reads 760 modules one by one, which takes two thirds of its start.
  *
  * A program in `PROGRAMS` consists of one file and of chunks, which are further files. The file contains code that the
  * program needs at its start. Code that several programs or several `import()` calls need is in shared chunks. Code

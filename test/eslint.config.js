@@ -3,7 +3,10 @@
 import { builtinModules } from 'node:module';
 import tseslint from 'typescript-eslint';
 
-/** Modules that receive clock, random numbers and process from their caller (docs/architecture.md). */
+/**
+ * Modules that must not use the clock, the timers or the random numbers of the system. They get times and random
+ * numbers from their callers (docs/architecture.md).
+ */
 const MODULES_WITHOUT_CLOCK = ['primitives', 'crypto', 'protocol', 'ports', 'engine', 'store'].map(
   (module) => `src/${module}/**/*.ts`,
 );
@@ -24,7 +27,10 @@ const CLOCK_GLOBALS = [
 
 const PURE_GLOBALS = [...CLOCK_GLOBALS, ...['process', 'console', 'fetch'].map((name) => ({ name, message: PROCESS }))];
 
-/** Reading the clock is out; turning a given moment into text, or back, is arithmetic. */
+/**
+ * Expressions that read the clock, which these rules forbid. The rules allow other uses of `Date`, for example the
+ * conversion of a given time to text.
+ */
 const CLOCK_READS = [
   { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: TIME },
   { selector: "CallExpression[callee.name='Date']", message: TIME },

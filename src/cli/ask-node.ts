@@ -56,8 +56,9 @@ interface Answer {
    */
   readonly message?: string;
   /**
-   * Code in the member `reason` of an error answer. For example, a reading process sends the code `NODE_SILENT` if the
-   * node's own process does not answer the reading process.
+   * Code in the member `reason` of an error answer. For example, the answer contains the code `NODE_SILENT` if it comes
+   * from a reading process (an extra process of the node that answers HTTP requests), and if the node's own process
+   * does not answer the reading process.
    */
   readonly code?: string;
   readonly reasons: readonly string[];
@@ -79,8 +80,8 @@ const ADDRESS = /^([a-z]+:\/\/)?(?:(.*)@)?([^@]*)$/is;
  */
 const BARE_ADDRESS = /^(\[[0-9a-fA-F:.]+\]|localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)(:[0-9]{1,5})?(\/\S*)?$/;
 /**
- * Port of a node address that has no scheme and no port. The packaged networks `devnet` and `devnet-gen2` use this HTTP
- * port.
+ * Port of a node address that has no scheme and no port. The networks `devnet` and `devnet-gen2`, which are part of the
+ * Bloomery package, use this HTTP port.
  */
 const DEFAULT_PORT = 4000;
 const TIMEOUT_MS = 5000;

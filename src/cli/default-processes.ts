@@ -1,15 +1,20 @@
-/** Computes the default number of reading processes of `bloomery start`. */
+/**
+ * Computes the default number of reading processes of `bloomery start`. A reading process is an extra process that
+ * answers HTTP requests on the port of the node.
+ */
 
 import { availableParallelism, totalmem } from 'node:os';
 
 /**
- * Minimum memory, in bytes, of a machine on which a node has a reading process by default. A reading process needs up
- * to 200 MB in addition to the memory of the node's own process.
+ * Minimum memory, in bytes, of a machine on which a node has a reading process by default. A reading process is an
+ * extra process that answers HTTP requests. This process needs up to 200 MB in addition to the memory of the node's own
+ * process.
  */
 const MEMORY_BYTES_MIN = 1_000_000_000;
 /**
- * Minimum number of cores of a machine on which a node has a reading process by default. On a single core, a reading
- * process has no advantage: with and without this process, answers to HTTP requests take processor time from forging.
+ * Minimum number of cores of a machine on which a node has a reading process by default. A reading process is an extra
+ * process that answers HTTP requests. On a single core, this process has no advantage: with and without it, answers to
+ * HTTP requests take processor time from forging.
  */
 const CORES_MIN = 2;
 

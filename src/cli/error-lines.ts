@@ -55,8 +55,8 @@ export function errorLineOf(error: unknown): ErrorLine {
  */
 function shownCode(error: unknown): string | undefined {
   if (error instanceof CommanderError || !(error instanceof Error) || !('code' in error)) return undefined;
-  // A reading process of the node answered with the reason `NODE_SILENT`: the process of the node did not answer the
-  // reading process.
+  // The reason `NODE_SILENT` comes from a reading process (an extra process of the node that answers HTTP requests).
+  // The node's own process did not answer the reading process.
   if (error instanceof ProtocolError && error.data['reason'] === 'NODE_SILENT') return 'NODE_SILENT';
   const { code } = error;
   return typeof code === 'string' && CODE.test(code) && code !== 'USAGE' ? code : undefined;

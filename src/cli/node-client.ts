@@ -22,16 +22,24 @@ export interface NodeState {
    * the two clocks is wrong. `offsetMs` is positive when the peer's clock is ahead of the node's clock.
    */
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
-  /** Present when the node has no peers and needs no peers. */
+  /**
+   * Present when the node has no peers and needs none: its configuration allows no peers, or its own delegates forge
+   * all blocks of the network.
+   */
   readonly isAlone?: true;
-  /** The reading processes, which answer HTTP requests for the node; absent when the node's own process answers. */
+  /**
+   * The reading processes (extra processes of the node that answer HTTP requests); absent when the node's own process
+   * answers the requests.
+   */
   readonly readers?: {
     readonly wanted: number;
     readonly restarts: number;
     readonly each: readonly {
       readonly reader: number;
       readonly state: string;
-      /** Time at which the node started the reading process, ISO 8601. */
+      /**
+       * Time at which the node started this reading process (an extra process that answers HTTP requests), ISO 8601.
+       */
       readonly since: string;
       readonly memoryBytes: number;
       readonly requests: number;

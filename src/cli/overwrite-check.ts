@@ -22,7 +22,7 @@ export function checkNotOverwritten(file: string, { force }: { readonly force?: 
 
 /**
  * Refuses an output file in the data folder that the command reads, even with `--force`: the file could replace the
- * chain or the signing record.
+ * chain or the signing record (the file with the headers that the node's delegates have signed).
  *
  * @throws ProtocolError `USAGE`
  */

@@ -21,7 +21,11 @@ export interface Status {
     readonly validated: number;
     readonly received: number;
   };
-  /** True if the node has no peers and needs no peers; otherwise absent. */
+  /**
+   * True if the node has no peers and needs no peers; otherwise absent. The node needs no peers if its configuration
+   * allows no peers. The node also needs no peers if two conditions hold. First, the configuration names no other node
+   * as a fixed or seed peer. Second, all delegates of the round to which the next block belongs forge on this node.
+   */
   readonly isAlone?: true;
   /** The reading processes of the node; absent if the main process answers HTTP requests itself. */
   readonly readers?: {
@@ -38,7 +42,7 @@ export interface Status {
 export interface Reader {
   readonly reader: number;
   readonly state: 'starting' | 'up' | 'silent';
-  /** Time at which the node started the process, ISO 8601. */
+  /** Time at which the node started this reading process, ISO 8601. */
   readonly since: string;
   readonly memoryBytes: number;
   readonly requests: number;
@@ -244,9 +248,15 @@ export interface HistoryPoint {
    * the node downloaded in a sync do not count. Absent if no block of the interval counts.
    */
   readonly delayMs?: number;
-  /** Number of transactions in the queues `verified`, `pending` and `ready` when the node last updated this point. */
+  /**
+   * Number of transactions in the queues `verified`, `pending` and `ready` of the pool. The number is from the last
+   * moment in this interval at which the node applied or reverted a block, or at which the history was read.
+   */
   readonly pool: number;
-  /** Number of connected peers when the node last updated this point. */
+  /**
+   * Number of connected peers. The number is from the last moment in this interval at which the node applied or
+   * reverted a block, or at which the history was read.
+   */
   readonly peers: number;
 }
 

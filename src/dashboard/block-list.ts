@@ -29,12 +29,13 @@ export function withAnswered<Kept extends Link>(kept: readonly Kept[], answer: r
   if (newest === undefined || oldest === undefined) return kept;
   const above = kept.filter(({ height }) => height > newest.height);
   const next = above.at(-1);
-  // `next` is the lowest kept block above the answer. If `next` is one height above `newest`, but has another parent,
-  // all kept blocks above the answer belong to another branch. The function drops these blocks.
+  // The list `kept` has the blocks that the dashboard had before this answer. `next` is the lowest block of `kept`
+  // above `newest`. If `next` is one height above `newest`, but has another parent, all blocks of `kept` above `newest`
+  // belong to another branch. The function drops these blocks.
   const isOther = next?.height === newest.height + 1 && next.previousBlockId !== newest.id;
   const lower = kept.filter(({ height }) => height < oldest.height);
-  // If there is a gap below the answer, the function drops the kept blocks below the gap, because the event stream will
-  // not fill the gap.
+  // If `kept` has no block directly below `oldest` (the lowest block of `answer`), there is a gap in the heights. The
+  // function then drops all blocks of `kept` below the gap, because the event stream will not fill the gap.
   const below = lower[0]?.height === oldest.height - 1 ? lower : [];
   return [...(isOther ? [] : above), ...answer, ...below].slice(0, BLOCKS_MAX);
 }

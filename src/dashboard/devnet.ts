@@ -34,7 +34,7 @@ export type MiningMode = 'interval' | 'instant' | 'on-demand';
 export interface Devnet {
   readonly mode: MiningMode;
   readonly clock: 'running' | 'frozen';
-  /** Time of the chain clock, ISO 8601. */
+  /** Time of the clock that all nodes of the devnet share, ISO 8601. */
   readonly time: string;
   readonly nodes: readonly DevnetNode[];
   readonly faults: DevnetFaults;

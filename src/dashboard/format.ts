@@ -143,7 +143,10 @@ const TYPES: Readonly<Record<number, string>> = {
 export const SECOND_TYPES_FROM = 8;
 const SECOND_TYPES_TO = 12;
 
-/** Returns the number of a type in generation 2. If generation 2 lacks the type, the result is `type` itself. */
+/**
+ * Converts the number of a transaction type of generation 3 to the number that the same type has in generation 2. If
+ * generation 2 lacks the type, or if `type` is already a number of generation 2, the result is `type` itself.
+ */
 export function firstTypeOf(type: number): number {
   return type >= SECOND_TYPES_FROM && type <= SECOND_TYPES_TO ? type - SECOND_TYPES_FROM : type;
 }

@@ -252,11 +252,12 @@ export class Announcements<T> {
 
   /**
    * Checks each item whose `againMs` has passed. If a connected peer is known to have the item, the method checks the
-   * item again after `waitMs`, because the peer can disconnect. If the item is not current (`isCurrent`), the method
-   * also checks the item again after `waitMs`, because the item can become current again. In all other cases, the
-   * method announces the item again. The entry of an item that is not current must stay in `#current` as long as a log
-   * contains the entry. Without the entry in `#current`, the next entry of the item would not replace this entry, and
-   * one message could contain the item twice.
+   * item again after `waitMs`, because it is possible that the peer disconnects. If the pool no longer has the
+   * transaction of the item (`isCurrent` returns false), the method also checks the item again after `waitMs`, because
+   * it is possible that the pool gets the transaction again. In all other cases, the method announces the item again.
+   * The method never removes an entry from the map `#current`, because a list in `#logs` still contains the entry. If
+   * the pool gets the transaction again, `#add` adds a second entry of the item, finds the first entry in the map, and
+   * marks the first entry as replaced. Without this mark, one message could contain the item twice.
    */
   #announceAgain(): void {
     const { clock, isCurrent } = this.#options;

@@ -52,9 +52,10 @@ export class BlockValidator {
   /**
    * Checks a block against all rules that do not depend on the other blocks of its chain. If the caller passes a
    * context, the method also checks the reward (generation 3) or the slot (generation 2). In generation 2, the method
-   * does not throw if the slot is the only fault. If the block has other faults, the method adds the wrong slot to the
-   * message of the error. Does nothing for a block that `markValidated` has marked. The validation is quick if
-   * `precheckSignatures` has checked the signatures in advance.
+   * accepts a block whose only fault is a wrong slot; `Rules.applyBlock` later refuses the block. If a block with a
+   * wrong slot also has other faults, the method adds the wrong slot to the message of the error. Does nothing for a
+   * block that `markValidated` has marked. The validation is quick if `precheckSignatures` has checked the signatures
+   * in advance.
    *
    * @param context the same as for `Rules.validateBlock`
    * @throws BranchRejected if the rules refuse the block

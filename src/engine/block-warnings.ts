@@ -10,14 +10,17 @@ import { LruMap } from '../primitives/bounded.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LogFields, Observer } from '../ports/observer.ts';
 
-/** Length in milliseconds of the period in which the node logs at most `LINES_MAX` warnings with the same code. */
+/**
+ * Length in milliseconds of a period. In each period, the node logs at most `LINES_MAX` warnings of the same kind (the
+ * same code, and the same value of `isOfDelegate`).
+ */
 const PERIOD_MS = 60_000;
 const LINES_MAX = 3;
 /**
- * If a refused block is at most this number of slots away from the current slot, the slot history records the refusal.
- * The slot history does so even if the node has already logged `LINES_MAX` warnings in this period. Nearly all blocks
- * of honest peers arrive within this number of slots. The limit `NEAR_SLOTS` prevents peers from filling the slot
- * history with slots that they choose.
+ * If the slot of a refused block is at most this number of slots away from the current slot, the slot history records
+ * the refusal. The slot history does so even if the node logs no warning about the block because it has already logged
+ * `LINES_MAX` warnings of the same kind in the present minute. Nearly all blocks of honest peers arrive within this
+ * number of slots. The limit `NEAR_SLOTS` prevents peers from filling the slot history with slots that they choose.
  */
 const NEAR_SLOTS = 5;
 /** Maximum number of entries in `BlockWarnings.#logged`. */
@@ -25,11 +28,11 @@ const LOGGED_MAX = 2000;
 
 interface Period {
   readonly sinceMs: number;
-  /** Number of warnings in this period. */
+  /** Number of warnings that the node has logged in this period. */
   lines: number;
   /**
-   * Number of blocks that arrived after the last warning, and for which the node logged no warning. The number can
-   * include blocks of earlier periods.
+   * Number of blocks whose warnings the node has suppressed since it last logged a warning of the same kind. A new
+   * period (one minute, `PERIOD_MS`) starts with the number of the previous period.
    */
   notLogged: number;
 }
@@ -53,8 +56,8 @@ export class BlockWarnings {
   readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #observer: Pick<Observer, 'log'>;
   /**
-   * The current period of each code and value of `isOfDelegate`. The number of codes is fixed: the codes of
-   * `BlockRejectionCode`, and `BLOCK_DOUBLE_FORGING`.
+   * The latest period (a minute in which the node counts warnings) for each combination of a code and a value of
+   * `isOfDelegate`. The number of codes is fixed: the codes of `BlockRejectionCode`, and `BLOCK_DOUBLE_FORGING`.
    */
   readonly #periods = new Map<string, Period>();
   /** Combinations of a code, a value of `isOfDelegate` and a slot for which the node has already logged a line. */

@@ -28,9 +28,9 @@ import { SerialQueue } from './serial-queue.ts';
 const BLOCKS_PER_TRANSACTION = 34;
 /**
  * Default maximum number of blocks in one commit of `append` while the indexes of transactions lag behind the chain.
- * During such a lag, other processes answer the HTTP requests. It is therefore acceptable that a commit delays other
- * work of the node by 0.2 to 0.3 seconds. In a larger commit, more blocks change the same page of the database before
- * the page is written. The store therefore writes fewer pages.
+ * During such a lag, the reading processes (separate processes of the node) answer the HTTP requests. It is therefore
+ * acceptable that a commit delays other work of the node by 0.2 to 0.3 seconds. In a larger commit, more blocks change
+ * the same page of the database before the page is written. The store therefore writes fewer pages.
  */
 const BLOCKS_PER_LAGGING_TRANSACTION = 136;
 
@@ -49,14 +49,17 @@ export interface ChainDependencies {
   /** If this member is absent, the indexes never lag behind the chain. */
   readonly deferral?: IndexDeferralOptions | undefined;
   /**
-   * Called for each block of a commit, during the commit. In this function, the caller tells the watchdog of the
-   * process that the main thread is working. Without this call, the watchdog could end the process, because a switch to
-   * another branch is one commit and can take a minute.
+   * The chain calls this function for each block of a commit, during the commit. The node passes a function that tells
+   * the watchdog of the process that the main thread is working. The watchdog ends a process whose main thread does not
+   * respond for too long, and a switch to another branch is one commit that can take a minute.
    */
   readonly onProgress?: (() => void) | undefined;
 }
 
-/** The indexes whose updates a chain is allowed to defer, and the processes that query these indexes. */
+/**
+ * The indexes whose updates a chain is allowed to defer, and the reading processes. Reading processes are separate
+ * processes that answer HTTP requests for the node, and query these indexes.
+ */
 export type IndexDeferralOptions = Pick<IndexDeferralDependencies, 'indexes' | 'users'>;
 
 /** A batch of blocks and the origin of the blocks. */

@@ -96,9 +96,10 @@ export class ChangeLogger {
 
   /**
    * Logs the range of slots during which the old tip was the tip. The range ends with the current slot, because the
-   * change of the chain has just replaced the old tip. The method logs the range only if, on the old tip, the order of
-   * the delegates was uncertain for the current slot. The order is uncertain if it is possible that other nodes had
-   * begun a round whose delegate order this node did not know.
+   * change of the chain has just replaced the old tip. The method logs the range only if the old tip left the order of
+   * the delegates in the current slot uncertain. Each round has its own order and a fixed number of blocks. The order
+   * is uncertain if the slots after the old tip are enough for the remaining blocks of the round: perhaps other nodes
+   * forged these blocks, and a later round began, before this node got the blocks.
    */
   #logOldOrder(oldTip: BlockHeader | undefined): void {
     const { params, observer } = this.#dependencies;

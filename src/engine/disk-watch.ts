@@ -35,11 +35,15 @@ export interface DiskWatchDependencies {
 
 /** The reason why the node is not ready to forge or to store a block. */
 export interface NotReady {
-  /** The reason as text for operators. */
+  /** The reason why the node is not ready to forge or to store a block, as text for operators. */
   readonly reason: string;
   /** Code of the fault, such as `STORE_WRITE_FAILED`; absent if nothing is wrong on this node. */
   readonly cause?: string;
-  /** Unix time in milliseconds of the first write that failed. Absent if the reason is not a failed write. */
+  /**
+   * Unix time in milliseconds of the first write that failed since the last recovery, or since the start of the node if
+   * there was no recovery. A recovery is a successful trial write to the store. If writes to the signing journal
+   * failed, a recovery is a successful write to this journal. Absent if the reason is not a failed write.
+   */
   readonly writesFailSinceMs?: number;
 }
 

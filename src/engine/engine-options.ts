@@ -59,7 +59,11 @@ export interface EngineOptions {
   readonly expectsPeers?: boolean;
   /** If false, the node dials no peers. The default is true. */
   readonly dialsPeers?: boolean;
-  /** The settings whose values differ from `DEFAULT_PROFILE`. */
+  /**
+   * Settings that control how the node works but are not rules of the chain, for example the maximum number of blocks
+   * in an answer to a peer. A setting that is absent here has its value from `DEFAULT_PROFILE`
+   * (`generation-profile.ts`).
+   */
   readonly profile?: Partial<GenerationProfile>;
 }
 

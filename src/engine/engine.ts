@@ -415,8 +415,10 @@ export class Engine {
   }
 
   /**
-   * Computes `PeerTips.areDialsExpected` (`forge/tip-check.ts`). A known disconnected peer counts, because the node
-   * dials each known peer until the peer is connected.
+   * Returns the value of `PeerTips.areDialsExpected` (`forge/tip-check.ts`): whether this node dials peers (opens
+   * connections to peers). If the option `dialsPeers` is false, the node dials no peers. Otherwise, the result is true,
+   * among other cases, if the node knows a disconnected peer, because the node dials each known peer until the peer is
+   * connected.
    */
   #expectsDials(): boolean {
     if (this.#options.dialsPeers === false) return false;

@@ -99,8 +99,9 @@ export class FairAnswerQueue {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const charge = this.#options.share.begin();
       await next.work();
-      // The transport encodes the answer in the promise callbacks that follow `work`. Encoding takes as much time as
-      // computing the answer, so the queue must also charge the time for encoding.
+      // `work` computes the answer. The transport then encodes the answer in promise callbacks. Encoding takes as much
+      // time as computing the answer, so the time for encoding must also count towards the budget of main-thread time
+      // (`share`). `charge` must therefore run after these callbacks.
       await settled();
       charge();
       if (this.#waiting > 0 && !this.#options.share.isFree) return this.#serveLater();

@@ -57,7 +57,11 @@ export interface GossipDependencies extends BlockGossipDependencies {
    */
   readonly gossipPeersMax: number;
   readonly transactionGossip: GenerationProfile['transactionGossip'];
-  /** Returns the payer to whose verification budgets the node charges the transactions and signatures of a peer. */
+  /**
+   * Returns the payer of a peer. Through the payer, the node charges the time for checking the peer's transactions and
+   * signatures to two verification budgets (limits on this time): the budget of the peer's address, and the budget of a
+   * group of addresses.
+   */
   readonly payerOf: (peerId: PeerId) => Payer;
   /**
    * Disconnects a peer if `VerificationBudget.isWasteful` is true for the peer's IP address, because too many useless

@@ -1,9 +1,10 @@
 /**
  * Defers writes to the indexes of transactions while the node downloads blocks that are far behind the network. A
  * backfill later writes the missing index entries of thousands of blocks together. A backfill takes much less time than
- * writing the entries with each commit (`store/index/deferred-indexes.ts`). Until the next backfill, the reading
- * processes (`IndexUsers`) show the last state with complete indexes. The time between two backfills is limited, so
- * that this state does not become old.
+ * writing the entries with each commit (`store/index/deferred-indexes.ts`). The reading processes (`IndexUsers`) are
+ * separate processes that read the same store and answer HTTP requests. Until the next backfill, the reading processes
+ * show the last state with complete indexes. The time between two backfills is limited, so that this state does not
+ * become old.
  */
 
 import { codeOf, messageOf, ProtocolError } from '../primitives/errors.ts';
@@ -18,15 +19,17 @@ export const FAR_BEHIND_SLOTS = 1000;
  * Maximum lag of the indexes. The lag is the number of blocks whose transactions are not in the indexes yet, plus the
  * number of these transactions. When the lag exceeds this maximum, a backfill starts. Until then, the store keeps the
  * missing entries in memory. At a lag of `LAG_MAX`, these entries take about five megabytes. If the node is killed at
- * this lag, the node writes the missing entries at its next start. On a short chain, this work takes a few seconds. If
+ * this lag, the node writes the missing entries at its next start. This work takes a few seconds on a short chain, and
+ * more time on a longer chain, whose indexes have more long lists of transactions (decision 3 in `docs/decisions`). If
  * the rules refuse a downloaded block, the store drops the entries from memory. The store later computes the entries
  * again from the stored blocks, which takes up to a few seconds.
  */
 export const LAG_MAX = 50_000;
 /**
  * Maximum time in milliseconds for which indexing stays deferred. A timer checks this maximum every
- * `CHECK_INTERVAL_MS`. If indexing has been deferred for a longer time, a backfill starts. The state that the reading
- * processes show is therefore never much older than `LAG_MS_MAX` plus the time of a backfill.
+ * `CHECK_INTERVAL_MS`. If indexing has been deferred for a longer time, a backfill starts. Meanwhile, the reading
+ * processes (separate processes that answer HTTP requests) show the last state with complete indexes. This state is
+ * therefore never much older than `LAG_MS_MAX` plus the time of a backfill.
  */
 const LAG_MS_MAX = 5_000;
 /**
@@ -82,8 +85,9 @@ export class IndexDeferral {
 
   /**
    * Call this method before the first commit of downloaded blocks, and after each commit. It calls `end` in each of
-   * these cases: the lag exceeds `LAG_MAX`, indexing has been deferred for longer than `LAG_MS_MAX`, a starting reading
-   * process waits for complete indexes, or the last backfill failed.
+   * these cases: the lag exceeds `LAG_MAX`, indexing has been deferred for longer than `LAG_MS_MAX`, a reading process
+   * (a separate process that answers HTTP requests) is starting and waits for complete indexes, or the last backfill
+   * failed.
    *
    * @throws ProtocolError from `end`
    */
@@ -177,8 +181,9 @@ export class IndexDeferral {
       }
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
-      // The prefix `STORE_` of the code tells the synchronizer that no peer caused this error. For example, the
-      // backfill fails if a store transaction of another part of the node fails between two steps.
+      // The prefix `STORE_` of the code tells the synchronizer that no peer caused this error. For example, a store
+      // transaction of another part of the node fails between two steps of the backfill. The store then drops the index
+      // entries that it keeps in memory, so the backfill fails.
       throw new ProtocolError('STORE_BACKFILL_FAILED', {}, `the indexes were not completed: ${messageOf(error)}`, {
         cause: error,
       });

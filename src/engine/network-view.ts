@@ -55,8 +55,8 @@ export class NetworkView {
    * chain up to this tip. The entries of all other peers stay unchanged: they have the announced broadhash, or no
    * broadhash.
    *
-   * The method computes no broadhash for a peer that is not connected. The reason is that strangers can fill the peer
-   * book with peers and block ids, and the node must read the store several times to compute a broadhash.
+   * The method computes no broadhash for a peer that is not connected. The reason is that unknown nodes can fill the
+   * peer book with peers and block ids, and the node must read the store several times to compute a broadhash.
    */
   withBroadhashes(peers: readonly PeerEntry[]): readonly PeerEntry[] {
     const computed = new Map<BlockId, string | undefined>();
@@ -87,9 +87,9 @@ export class NetworkView {
    *
    * The consensus is high enough if it reaches `percentMin` in one of two groups of peers. The first group has the
    * peers that we dialled or that the operator named. This group counts because an attacker can dial us from many ports
-   * and claim another tip, and so lower the consensus among all peers. The reference (lisk-sdk) counts only the peers
-   * that it dialled. The second group has all peers. This group counts because a node without dialled peers can only
-   * rely on the peers that dialled it.
+   * and claim another tip, and so lower the consensus among all peers. A node of lisk-sdk counts only the peers that it
+   * dialled. The second group has all peers. This group counts because a node without dialled peers can only rely on
+   * the peers that dialled it.
    *
    * @param percentMin required percentage of peers with our tip; 0 for no requirement
    */
@@ -113,11 +113,12 @@ export class NetworkView {
   }
 
   /**
-   * Returns the tips that peers announced, as evidence about the tip of the network. A peer counts if it connected at
-   * `sinceMs` or later, announced a height, and `speaks` (`peers/consensus.ts`) returns true for the peer. If this node
-   * dialled any of the counted peers, or if the operator named any of them, the result has only the tips of the dialled
-   * or named peers. If this node dialled none of the counted peers and the operator named none of them, the result has
-   * the tips of all counted peers.
+   * Returns the tips that peers announced, as evidence about the tip of the network. A peer counts if three conditions
+   * hold: the peer connected at `sinceMs` or later, announced a height, and counts in the consensus (`speaks` in
+   * `peers/consensus.ts`). In generation 2, a peer that announces the genesis block as its tip does not count in the
+   * consensus, unless our chain has only the genesis block. If this node dialled any of the counted peers, or if the
+   * operator named any of them, the result has only the tips of the dialled or named peers. If this node dialled none
+   * of the counted peers and the operator named none of them, the result has the tips of all counted peers.
    *
    * @param sinceMs Unix time in milliseconds
    */
@@ -145,8 +146,8 @@ export class NetworkView {
   /**
    * Returns the height that the largest number of connected peers announce; 0 if no connected peer announces a height.
    * If several heights are equally frequent, the result is the lowest of these heights. If this node dialled any of the
-   * peers that announce a height, or if the operator named any of them, only the dialled or named peers count. The
-   * reference counts all connected peers.
+   * peers that announce a height, or if the operator named any of them, only the dialled or named peers count. A node
+   * of lisk-sdk counts all connected peers.
    */
   networkHeight(): number {
     const counts = new Map<number, number>();

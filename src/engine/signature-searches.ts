@@ -9,14 +9,16 @@ import type { Verifier } from '../ports/verifier.ts';
 import type { SignatureSearch } from '../protocol/types.ts';
 
 /**
- * Maximum number of checks in one call of the verifier. The number equals `KEYED_CHECKS_MAX` in `verifier-pool.ts`, so
- * that the verifier caches all results by the content of the check (`checkKey`).
+ * Maximum number of checks in one call of the verifier. The number equals `KEYED_CHECKS_MAX` in `verifier-pool.ts`. In
+ * a call with at most `KEYED_CHECKS_MAX` checks, the verifier caches all results by the content of the check
+ * (`checkKey`). In a call with more checks, the verifier caches some results only by the check object.
  */
 const CHECKS_AT_ONCE_MAX = 200;
 
 /**
- * Runs the searches until all of them have ended. The results of the checks are then in the signature cache. A
- * multisignature transaction has at most 15 members' signatures, and a search takes at most a few steps for each
+ * Runs the signature searches until all of them have ended. Each search looks for the keys with which one transaction
+ * was signed. After the call, the signature cache has the results of all signature checks that the searches asked for.
+ * A multisignature transaction has at most 15 members' signatures, and a search takes at most a few steps for each
  * signature. The number of steps is therefore limited.
  */
 export async function answerSearches(

@@ -20,8 +20,9 @@ export interface SlotOwner {
    */
   readonly height: number;
   /**
-   * False if it is possible that other nodes have begun a later round between the tip and the slot. This node does not
-   * know the order of forgers in the later round.
+   * False if perhaps other nodes have blocks after the tip of this node, and these blocks perhaps begin a later round
+   * before the slot. The owner of the slot then depends on the order of forgers in the later round. This node does not
+   * know that order.
    */
   readonly isCertain: boolean;
 }

@@ -17,10 +17,11 @@ export interface Answered {
 }
 
 /**
- * Creates a function that answers `GET` requests like a running node with the extended dialect (`strict: false`) and
- * the routes that are enabled by default. The function does not serve event streams. The answer to `/docs` is always
- * the plain page of the API documentation, without scripts. The function has no access control, because the caller can
- * read the files of the chain anyway.
+ * Creates a function that answers `GET` requests like a running node. The function serves the routes that are enabled
+ * by default, except event streams. The function uses the extended dialect (`strict: false`), which also contains
+ * parameters and JSON members that a lisk-sdk node of the network's generation does not have. The answer to `/docs` is
+ * always the plain page of the API documentation, without scripts. The function has no access control, because the
+ * caller can read the files of the chain anyway.
  *
  * @returns a function that answers a request; its argument is the target of the request without the prefix `/api`, for
  *   example `/blocks?limit=1`

@@ -18,8 +18,8 @@ export type NamedDocument = OpenApiDocument & {
 };
 
 /**
- * The shapes that get a name. If two shapes have equal content, `withComponents` gives both shapes the name that comes
- * first in this list.
+ * The shapes (JSON schemas) that get a name in the OpenAPI document. If two shapes have equal content, `withComponents`
+ * gives both shapes the name that comes first in this list.
  */
 function shapesOf(dialect: HttpDialect): Readonly<Record<string, Schema>> {
   return {
@@ -47,8 +47,8 @@ function shapesOf(dialect: HttpDialect): Readonly<Record<string, Schema>> {
 }
 
 /**
- * Replaces the named shapes in the document by references, and adds the definitions of these shapes as
- * `components.schemas`.
+ * Replaces each shape of `shapesOf` (a JSON schema with a name) in the document by a reference, and adds the
+ * definitions of these shapes as `components.schemas`.
  */
 export function withComponents(document: OpenApiDocument, dialect: HttpDialect): NamedDocument {
   const shapes = shapesOf(dialect);
@@ -58,9 +58,9 @@ export function withComponents(document: OpenApiDocument, dialect: HttpDialect):
     if (!names.has(text)) names.set(text, name);
   }
   /**
-   * Replaces the named shapes in a value by references. If `isWhole` is true, the value is the definition of a shape,
-   * and the function replaces only the shapes inside this definition. If the function replaced the definition as a
-   * whole, the definition would be a reference to itself.
+   * Replaces each shape that has a name in `names` by a reference, in all parts of a value. If `isWhole` is true, the
+   * value is the definition of a shape, and the function replaces only the shapes inside this definition. If the
+   * function replaced the definition as a whole, the definition would be a reference to itself.
    */
   const referring = (value: unknown, isWhole = false): unknown => {
     if (Array.isArray(value)) return value.map((each) => referring(each));
@@ -77,7 +77,9 @@ export function withComponents(document: OpenApiDocument, dialect: HttpDialect):
   return { ...named, components: { schemas: Object.fromEntries(schemas) as Record<string, Schema> } };
 }
 
-/** Finds the names of the shapes to which a document refers, directly or through other named shapes. */
+/**
+ * Finds the names of the shapes (JSON schemas) to which a document refers, directly or through other shapes with names.
+ */
 function namesIn(document: unknown, shapeOf: (name: string) => unknown): ReadonlySet<string> {
   const found = new Set<string>();
   const seek = (value: unknown): void => {

@@ -1,7 +1,7 @@
 /**
- * Counts the connections of several processes. If a new connection needs room, decides which address must give up a
- * connection. The time that a call of `arrive` or `left` takes must not depend on the number of addresses, because
- * strangers (clients that are not trusted) can cause many of these calls.
+ * Counts the HTTP connections of all processes that answer HTTP for the node. If a new connection needs room, decides
+ * which address must give up a connection. The time that a call of `arrive` or `left` takes must not depend on the
+ * number of addresses, because strangers (clients that are not trusted) can cause many of these calls.
  */
 
 import { strangersMaxOf } from './admission/connections.ts';
@@ -49,11 +49,12 @@ export class ConnectionCounters {
   }
 
   /**
-   * Counts a connection of a stranger. Refuses the connection if the address `key` already has the maximum number of
-   * connections, or if all strangers together have their maximum. In the second case, the method can ask a process to
-   * close an idle connection of the address with the most connections (address B). The method asks only if B has more
-   * connections than the address `key` would have with the new connection. After a refusal, the caller can repeat the
-   * call a moment later, when the connection of B has possibly been closed.
+   * Counts a connection of a stranger (an untrusted client). Refuses the connection if the address `key` already has
+   * the maximum number of connections, or if all strangers together have their maximum. In the second case, the method
+   * can select the address with the most connections (address B), and ask one of the processes that answer HTTP to
+   * close an idle connection of B (`makeRoom`). The method asks only if B has more connections than the address `key`
+   * would have with the new connection. After a refusal, the caller can repeat the call a moment later, when the
+   * connection of B has possibly been closed.
    *
    * @returns the reason to refuse the connection; undefined when the connection is counted
    */

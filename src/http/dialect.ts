@@ -21,14 +21,15 @@ type Members = Readonly<Record<string, unknown>>;
 
 /**
  * Returns the members of a JSON object of an answer. The members `own`, which a lisk-sdk node of the generation sends,
- * come first. In the extended dialect, the members `added` follow.
+ * come first. If the dialect is not strict, the members `added` follow.
  */
 export function extendedMembers(dialect: HttpDialect, own: Members, added: Members): Members {
   return dialect.strict ? own : { ...own, ...added };
 }
 
 /**
- * Returns the schema of the members that `extendedMembers` returns.
+ * Returns the schema of a JSON object with the members `own`. If the dialect is not strict, the object also has the
+ * members `added`. The function `extendedMembers` selects the members of an answer by the same rule.
  *
  * @param optional members that can be absent
  */
@@ -41,7 +42,7 @@ export function extendedShape(
   return objectOf(dialect.strict ? own : { ...own, ...added }, optional);
 }
 
-/** Returns `parameters` if the dialect is extended, and an empty list if the dialect is strict. */
+/** Returns `parameters` if the dialect is not strict, and an empty list if the dialect is strict. */
 export function extendedOnly<T>(dialect: HttpDialect, parameters: readonly T[]): readonly T[] {
   return dialect.strict ? [] : parameters;
 }

@@ -40,15 +40,15 @@ export interface EnvelopeAnswer {
 }
 
 /**
- * Returns the current version of an answer.
+ * Returns the current version of an answer: the block whose state the answer shows, and the ETag.
  *
  * @param isOfChain true if the answer depends only on the request and the chain
  */
 export type CurrentVersion = (isOfChain: boolean) => Version;
 
 /**
- * Creates a function that returns the current version of an answer. For each tip, the function makes a version and its
- * headers only once.
+ * Creates a function that returns the current version of an answer: the block whose state the answer shows, the ETag,
+ * and the headers with both. The function makes new versions only after the tip has changed.
  */
 export function createCurrentVersion(api: NodeApi): CurrentVersion {
   let position = positionOf(api);
@@ -73,7 +73,10 @@ function versionWith(position: ReadPosition | undefined, etag: string | undefine
   return { position, etag, headers: etag === undefined ? ofBlock : [...ofBlock, 'ETag', etag] };
 }
 
-/** @returns the 304 answer for a client that already has this version; otherwise undefined */
+/**
+ * @returns the 304 answer if the client's ETag (`ifNoneMatch`) shows that the client has the current answer; otherwise
+ *   undefined
+ */
 export function unchangedSince(version: Version, ifNoneMatch: string | undefined): EnvelopeAnswer | undefined {
   const isKnown = version.etag !== undefined && isUnchanged(ifNoneMatch, version.etag);
   return isKnown ? { body: undefined, version } : undefined;
@@ -82,8 +85,8 @@ export function unchangedSince(version: Version, ifNoneMatch: string | undefined
 /**
  * Runs the handler of a route and makes the answer.
  *
- * @param version version before the handler ran; the answer has an ETag only if the chain did not change while the
- *   handler ran
+ * @param version block and ETag from before the handler ran; the answer has an ETag only if the chain did not change
+ *   while the handler ran
  * @returns a promise only if the handler returns a promise
  * @throws the errors of the handler
  */
@@ -101,7 +104,7 @@ export function askHandler(
   return reply instanceof Promise ? reply.then(answerOf) : answerOf(reply);
 }
 
-/** Returns the version of an answer that a handler has made. */
+/** Returns the version (block and ETag) of an answer that a handler has made. */
 function versionAfter(api: NodeApi, before: Version, height: number): Version {
   const { position } = before;
   if (position?.id === api.chain.tip()?.id) return before;

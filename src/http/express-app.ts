@@ -348,8 +348,8 @@ function refuseOtherMethods(routes: readonly Route[], isStrict: boolean): Reques
  * the GET route:
  * - Event streams refuse HEAD, because most streams have no end.
  * - Routes of kind `plain` answer HEAD.
- * - All other GET routes answer HEAD in the extended dialect, because monitors and load balancers use HEAD. In the
- *   strict dialect, these routes refuse HEAD.
+ * - All other GET routes answer HEAD if `isStrict` is false, because monitors and load balancers use HEAD. If
+ *   `isStrict` is true, these routes refuse HEAD.
  */
 function routeFor(asked: string, routes: readonly Route[], isStrict: boolean): Route | undefined {
   const takesHead = ({ kind }: Route) => kind === 'plain' || (kind !== 'stream' && !isStrict);

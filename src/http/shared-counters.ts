@@ -44,7 +44,10 @@ export class SharedCounters {
   readonly #addresses: AddressRecords;
   readonly #connections: ConnectionCounters;
   readonly #replays = new Replays();
-  /** Number of replays, by process and by key of the address. */
+  /**
+   * Number of replays, by process and by the key of the client (`clientKey`: the IPv4 address, or the /64 network of
+   * the IPv6 address). A replay is an event stream that still sends old events to a client that is not trusted.
+   */
   readonly #replaysOf = new Map<number, Map<string, number>>();
   readonly #options: SharedCountersOptions;
   #wasFull = false;

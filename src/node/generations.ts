@@ -1,6 +1,7 @@
 /**
- * Selects the parts of a node that depend on the generation: wire dialect, maximum number of gossip peers and
- * generation profile. Other files select two further parts: the rules (`protocol/generations.ts`) and the HTTP dialect
+ * Selects the parts of a node that depend on the generation: wire dialect (the form of the messages between peers),
+ * maximum number of gossip peers, and generation profile (settings that control how the node works, but are not rules
+ * of the chain). Other files select two further parts: the rules (`protocol/generations.ts`) and the HTTP dialect
  * (`http/http-server.ts`).
  */
 

@@ -16,20 +16,20 @@ import type { StateReader } from '../protocol/state.ts';
 import type { PublicKey, Signature, SignatureOracle, Transaction } from '../protocol/types.ts';
 
 /**
- * Maximum number of finished and unfinished searches in the cache. By default, a queue of the pool contains at most
- * 1,000 transactions (`pool.transactionsPerQueueMax`), so the cache has room for one search per transaction of one
- * queue.
+ * Maximum number of finished and unfinished searches in the cache. A search finds out which members of a multisignature
+ * group have signed a transaction. By default, a queue of the pool contains at most 1,000 transactions
+ * (`pool.transactionsPerQueueMax`), so the cache has room for one search per transaction of one queue.
  */
 const REMEMBERED_MAX = 1_000;
 /**
- * Maximum number of checks that one request makes in one iteration of the event loop. These checks take about 1 ms with
- * the native library (`sodium`), and about 11 ms in JavaScript (see `CHECK_MS` and `HANDLING_MS`).
+ * Maximum number of signature checks that one request makes in one iteration of the event loop. These checks take about
+ * 1 ms with the native library (`sodium`), and about 11 ms in JavaScript (see `CHECK_MS` and `HANDLING_MS`).
  */
 const CHECKS_PER_TURN = 8;
 /**
  * Time, in milliseconds, that a check takes to make and hash the bytes that the signature covers. The node charges this
- * time for every check, also if the signature cache has the result of the check. The node charges the time of the
- * signature check in addition.
+ * time for every check, also if the signature cache has the result of the check. If the cache does not have the result,
+ * the node charges the time for verifying the signature in addition.
  */
 const HANDLING_MS = 0.05;
 
@@ -46,8 +46,9 @@ export interface GroupSignersParts {
 
 /**
  * Finds the signers of a transaction. The result is undefined when the transaction needs no signatures of members. The
- * promise rejects with ProtocolError `VERIFICATION_LIMIT` if the search needs signature checks and the budget of the
- * payer is used up.
+ * argument `payer` charges the signature checks to the verification budget of the HTTP client that asks for the
+ * signers. This budget limits the time for signature checks. The promise rejects with ProtocolError
+ * `VERIFICATION_LIMIT` if the search needs signature checks and the budget is used up.
  */
 export type FindSigners = (transaction: Transaction, payer: Payer) => Promise<GroupSigners | undefined>;
 
@@ -56,8 +57,8 @@ export type FindSigners = (transaction: Transaction, payer: Payer) => Promise<Gr
  * after the search has ended, so that later requests of all clients can use this search. The function begins a new
  * search when the signatures or the group of the transaction have changed.
  *
- * @returns a function that rejects with ProtocolError `VERIFICATION_LIMIT` when checks are needed and the budget of the
- *   payer is used up
+ * @returns a function that rejects with ProtocolError `VERIFICATION_LIMIT` when signature checks are needed and the
+ *   verification budget of the HTTP client is used up
  */
 export function createGroupSigners(parts: GroupSignersParts): FindSigners {
   const known = new LruMap<string, Search>(REMEMBERED_MAX);

@@ -314,9 +314,10 @@ class ImportRun {
   }
 
   /**
-   * Refuses the block of a line, because the line contradicts the JSON of the block.
+   * Refuses the block that was read from a line, because a member of the line's JSON contradicts this block. For
+   * example, the line states an id that is not the id of the block.
    *
-   * @param fault the first difference between the line and the block (see `ReadBlock`)
+   * @param fault names the first member of the line that contradicts the block (see `ReadBlock`)
    * @throws BlockRejected always
    */
   async #refuseChanged(block: Block, fault: string): Promise<never> {

@@ -86,8 +86,9 @@ export interface TakenDelegate {
    */
   readonly isCopy: boolean;
   /**
-   * See `Known.foreignS`. If this member is absent, the journal keeps its own value, but can drop a value that is not
-   * later than the timestamp of `last`.
+   * Timestamp of a block that another node signed for the delegate (`Known.foreignS`). If this member is absent, the
+   * journal keeps the timestamp that it already has. There is one exception: a timestamp that is not later than the
+   * timestamp of `last` is no longer needed, and the journal removes it in some cases.
    */
   readonly foreignS?: number;
 }
@@ -160,14 +161,16 @@ class FileJournal implements JournalFile {
   /** Checksum of the newest line about a delegate. `#renewFingerprint` writes this checksum to the fingerprint. */
   #newest: string | undefined;
   /**
-   * True after `recordFileIdentity`. Also true if two conditions hold: the opened journal already had a line with a
-   * file identity, and the journal was not a copy (`isCopied`). While this value is false, a new line does not renew
-   * the fingerprint.
+   * True after `recordFileIdentity` or `take` has recorded the identity of the journal file (the inode number and the
+   * birth time of the file, with which the node recognises a copy of the file). Also true if two conditions hold: the
+   * opened journal already had a line with a file identity, and the journal was not a copy (`isCopied`). While this
+   * value is false, a new line does not renew the fingerprint (a small file beside the journal with which the node
+   * recognises a restored backup).
    */
   #isIdentityRecorded: boolean;
   /**
-   * True after `#renewFingerprint`. Also true if two conditions hold: the opened journal had a fingerprint, and the
-   * constructor set `#isIdentityRecorded` to true.
+   * True after `#renewFingerprint`. Also true if two conditions hold: the opened journal had a fingerprint
+   * (`journal-fingerprint.ts`), and the constructor set `#isIdentityRecorded` to true.
    */
   #hasFingerprint: boolean;
   readonly isCopied: boolean;
@@ -258,7 +261,8 @@ class FileJournal implements JournalFile {
       const hold = holdEntry(publicKey, heldSinceS, isCopy, foreignS ?? this.foreignS(publicKey));
       if (last === undefined) {
         const isMoved = this.movedAtS(publicKey) !== undefined;
-        // The last line of the list is for earlier versions of the node, in which this line ends the move.
+        // Earlier versions of the node read `NOT_MOVED` (0) as the time of a move, and end a move at the next line of
+        // the delegate. For these versions, the list contains the line `hold` a second time.
         return isMoved ? [hold, { delegate: publicKey, movedAtS: NOT_MOVED }, hold] : [hold];
       }
       const header = entryWith(publicKey, last);
@@ -366,7 +370,7 @@ class FileJournal implements JournalFile {
       try {
         this.#undoLine();
       } catch {
-        // The next append makes a second attempt to remove the lines.
+        // The next append makes a second attempt to remove the lines of the failed write.
       }
       throw error;
     }

@@ -36,17 +36,18 @@ export interface Known {
    */
   readonly isCopy?: boolean;
   /**
-   * Timestamp of the newest block that another node signed for the delegate after the header `last`. Only blocks that
-   * this node has noted count (`Waits.noteForeign`).
+   * Timestamp of the newest block of the delegate that another node signed, as `SigningJournal.hold` stored it. Only
+   * blocks count that this node has received or found on its chain (`Waits.noteForeign`), or that an imported record
+   * names.
    */
   readonly foreignS?: number;
   /** Unix time in whole seconds at which the delegate moved to another node. */
   readonly movedAtS?: number;
   /**
-   * The header and the move that the node copied from the delegate's watermark, because the watermark was newer than
-   * the journal. A watermark is a record about one delegate, stored outside of the data folder (`Watermark`). This
-   * header and this move do not count if `forging.riskDoubleForging` is on, because they do not come from the node's
-   * own journal. A later signed header replaces both.
+   * The header, and the time of the delegate's move to another node, that this node copied from the delegate's
+   * watermark, because the watermark was newer than the journal. A watermark is a record about one delegate, stored
+   * outside of the data folder (`Watermark`). If the option `forging.riskDoubleForging` is on, the node ignores what
+   * watermarks say, so this header and this time do not count. A later signed header replaces both.
    */
   readonly outside?: Pick<Known, 'last' | 'movedAtS'>;
   /** Id of block 2 of the chain for which the header `last` was signed. Only watermarks have this member. */
@@ -132,8 +133,8 @@ export function isCopyOf(known: Known): boolean {
   const { heldSinceS = 0, isCopy } = known;
   const last = lastOf(known);
   if (last !== undefined && last.timestamp >= heldSinceS) return false;
-  // Lines of earlier versions have no member `isCopy`. In lines of earlier versions, the delegate's wait always comes
-  // from a copy if the delegate has a signed header.
+  // Lines of earlier versions have no member `isCopy`. If such a line starts a wait of a delegate with a signed header,
+  // the reason for the wait was always that the record of the delegate was a copy.
   return isCopy ?? last !== undefined;
 }
 
@@ -152,9 +153,10 @@ export function adoptedEntries(delegate: PublicKey, header: SignedHeader): reado
 }
 
 /**
- * Returns the lines for a header that the node signs. The node signs a header only when the delegate is allowed to
- * sign. The new header therefore also ends a wait that has begun in the slot of the header, after the timestamp of the
- * header.
+ * Returns the lines for a header that the node signs. If the journal has a wait of the delegate, the node signs only
+ * when this wait is over or not necessary. After the signature, the wait must therefore not continue. If the wait has
+ * started at or before the timestamp of the header, the line with the header ends the wait. The timestamp of the header
+ * is the start of its slot. If the wait has started later (for example, during this slot), a second line ends the wait.
  */
 export function signedEntries(delegate: PublicKey, header: SignedHeader, known: Known): readonly DelegateEntry[] {
   const isWaiting = (known.heldSinceS ?? 0) > header.timestamp;

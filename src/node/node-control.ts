@@ -18,17 +18,24 @@ export interface NodeControl {
   /** Clock that the node uses for slots and timestamps instead of the machine's clock. */
   readonly chainClock: Clock;
   /**
-   * Returns a promise while the chain clock is stopped for a short time, for example because the devnet mines a slot.
-   * The promise resolves when the supervisor sets the clock again. Returns undefined at any other time.
+   * Returns a promise while an operation of the devnet stops the chain clock for a short time. For example, to mine a
+   * slot, the devnet stops the clock in this slot and asks the nodes to forge. The promise resolves when the supervisor
+   * sets the clock again. Returns undefined at any other time.
    */
   clockMoved(): Promise<void> | undefined;
   /** True while delegates forge only in calls of `ForgingScheduler.forgeNow`, and leave all other slots empty. */
   isForgingSuspended(): boolean;
   /** Ed25519 implementation that the consensus rules (`createRules`) use instead of the default implementation. */
   readonly ed25519: Ed25519;
-  /** Wraps the signature verifier, for example to accept the substitute key of a forked devnet. */
+  /**
+   * Wraps the signature verifier. For example, in a forked devnet (which starts from the state of a real chain), the
+   * wrapper also accepts signatures of the substitute key, which signs for any account.
+   */
   verifier(over: Verifier): Verifier;
-  /** See the option `isChecked` of `openChainStore`. */
+  /**
+   * True if the supervisor has checked the pages and the state of the node's chain, and the chain has not changed since
+   * this check. The node then skips the same check at its start (option `isChecked` of `openChainStore`).
+   */
   readonly isChainChecked?: boolean;
   /** The node calls this hook with its engine and store, before it starts the engine. */
   built(parts: ControlledParts): void;

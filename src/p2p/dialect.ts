@@ -46,11 +46,11 @@ export interface WireDialect {
    */
   packFailure(call: AnsweredCall | undefined, failure: Failure, direction: 'inbound' | 'outbound'): object | undefined;
 
-  /** Packs the info of this node, with the members in the order of the reference (lisk-sdk). */
+  /** Packs the info of this node, with the members in the same order as in lisk-sdk. */
   packInfo(info: NodeInfo): object;
   /** Returns the query for the WebSocket URL of a peer that this node dials. */
   query(info: NodeInfo): Record<string, string>;
-  /** Checks the query of the WebSocket URL of a dialling peer. The checks run in the order of the reference. */
+  /** Checks the query of the WebSocket URL of a dialling peer. The checks run in the same order as in lisk-sdk. */
   readQuery(query: URLSearchParams, ip: string, ownNonce: string): QueryVerdict;
   /**
    * Checks the info of a connected peer. The accepted info contains `address`, even if the peer sends a different
@@ -104,8 +104,8 @@ export interface Outgoing {
 export type QueryVerdict =
   | { readonly accepted: true; readonly info: PeerInfo }
   /**
-   * `body`: an object that the node sends instead of the text `close.reason`. `body` is present only if the reference
-   * sends an object.
+   * `body`: an object that the node sends instead of the text `close.reason`. `body` is present only if a node of
+   * lisk-sdk sends an object.
    */
   | { readonly accepted: false; readonly close: CloseReason; readonly body?: object };
 
@@ -131,7 +131,10 @@ export interface Failure {
   readonly message: string;
   /** Name of the error in the answer to the peer. */
   readonly name?: string;
-  /** Code of the `ProtocolError` that caused the failure, or a code of the dialect. The peer does not get this code. */
+  /**
+   * Code of the `ProtocolError` that caused the failure. If `readCall` refused the call, the dialect has chosen the
+   * code (for example `BLOCKS_UNSOLICITED` in generation 2). The peer does not get this code.
+   */
   readonly code?: string;
 }
 
@@ -153,7 +156,7 @@ export type IncomingEvent =
   | { readonly kind: 'ignored' }
   | { readonly kind: 'malformed'; readonly name: string; readonly reason: string };
 
-/** Close codes and reasons. All entries except `overflow` come from the two releases of the reference (lisk-sdk). */
+/** Close codes and reasons. All entries except `overflow` come from the releases 2.3.8 and 3.0.2 of lisk-sdk. */
 export const CLOSE = {
   self: { code: 4101, reason: 'Peer cannot connect to itself' },
   networkG2: { code: 4104, reason: 'Peer nethash did not match our own' },
@@ -163,9 +166,9 @@ export const CLOSE = {
   forbidden: { code: 4403, reason: 'Peer is not allowed to connect' },
   duplicate: { code: 4404, reason: 'Peer has a duplicate connection' },
   /**
-   * The node closes a connection with this code if the small frames of the peer exceed their byte budget
-   * (`SMALL_OF_PEER`) by more than `FLOOD_BYTES_MAX`. The reference has no code for this case, so this project defines
-   * the code 4429. If a connection closes with an unknown code, a node of the reference dials again.
+   * The node closes a connection with this code if the small frames (`SMALL_WEIGHT_MAX`) of the peer exceed their byte
+   * budgets by more than `FLOOD_BYTES_MAX` in one window (`FLOOD_WINDOW_MS`). lisk-sdk has no code for this case, so
+   * this project defines the code 4429. If a connection closes with an unknown code, a node of lisk-sdk dials again.
    */
   overflow: { code: 4429, reason: 'Peer sends more than is read' },
   query: {

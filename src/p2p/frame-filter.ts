@@ -1,8 +1,8 @@
 /**
- * Filters each received frame before the message layer (the SocketCluster library) gets the frame. A frame is a
- * heartbeat or a JSON object of the SocketCluster protocol. One message contains one frame or a batch of frames. The
- * filter counts and parses each frame, and drops a frame that exceeds a limit or is invalid. The queue of the message
- * layer is unbounded, so the filter must drop all unwanted frames.
+ * Filters each received frame before the SocketCluster library gets the frame. A frame is a heartbeat or a JSON object
+ * of the SocketCluster protocol. One message contains one frame or a batch of frames. The filter counts and parses each
+ * frame, and drops a frame that exceeds a limit or is invalid. The queue of the library is unbounded, so the filter
+ * must drop all unwanted frames.
  */
 
 import { TokenBucket } from '../primitives/token-bucket.ts';
@@ -28,7 +28,8 @@ import { FLOOD_BYTES_MAX, UnsolicitedBytesBudget } from './unsolicited-bytes.ts'
 
 /**
  * If this number of frames arrives on a connection in one second, the node closes the connection immediately, before
- * the engine penalises the peer. Fewer than 600 frames from an honest peer can arrive in a second (`honestFramesMax`).
+ * the node gives the peer a penalty. Fewer than 600 frames from an honest peer can arrive in a second
+ * (`honestFramesMax`).
  */
 export const FRAMES_PER_SECOND_CUT = 1_500;
 /**
@@ -39,15 +40,18 @@ export const FRAMES_DROPPED_PER_CHARGE = 200;
 
 const HANDSHAKE = '#handshake';
 const GOODBYE = '#disconnect';
-/** Heartbeats of version 1 of the SocketCluster protocol. The filter passes heartbeats to the message layer as text. */
+/**
+ * Heartbeats of version 1 of the SocketCluster protocol. The filter passes heartbeats to the SocketCluster library as
+ * text.
+ */
 const PING = '#1';
 const PONG = '#2';
 /** Call number (`rid`) in the answer to our own handshake. */
 const HANDSHAKE_RID = 1;
 /**
  * Maximum number of bytes of a frame before the end of the handshake. Parsing costs processor time, and the sender is
- * unknown. A dialling peer sends only the handshake (about 60 bytes). A peer that this node has dialled also sends its
- * info (`INFO_BYTES_MAX`) and the answer to the handshake.
+ * unknown. A peer that dials this node sends only its handshake (about 60 bytes). A peer that this node dials sends no
+ * handshake, but it sends its answer to this node's handshake, and its info (at most `INFO_BYTES_MAX`).
  */
 const EARLY_BYTES_MAX = { acceptor: 4_096, dialer: 32_768 } as const;
 
@@ -59,10 +63,12 @@ export interface FrameFilterEvents {
   /** Called when a peer has sent `FRAMES_PER_SECOND_CUT` frames in a second. The handler must close the connection. */
   flooded(detail: string): void;
   /**
-   * Called when the dropped frames of the peer that have at most `SMALL_WEIGHT_MAX` bytes exceed `FLOOD_BYTES_MAX`.
-   * Attackers cannot make an honest peer send so many bytes. The handler must close the connection without a penalty
-   * for the address, and call `FrameFilter.close`. Until the call of `FrameFilter.close`, the filter calls the handler
-   * again for each further frame that it drops because of a byte budget.
+   * Called when, in the present window (`FLOOD_WINDOW_MS`), the filter has dropped frames of at most `SMALL_WEIGHT_MAX`
+   * bytes because of a byte budget (`UnsolicitedBytesBudget.beyondBytes`), and these frames have more than
+   * `FLOOD_BYTES_MAX` bytes together. Attackers cannot make an honest peer send so many bytes in one window. The
+   * handler must close the connection without a penalty for the address, and call `FrameFilter.close`. Until the call
+   * of `FrameFilter.close`, the filter calls the handler again for each further frame that it drops because of a byte
+   * budget.
    */
   overflowed(detail: string): void;
 }
@@ -145,8 +151,8 @@ export class FrameFilter {
   }
 
   /**
-   * Parses a message for the message layer. Returns a heartbeat, a frame or a batch of frames, or null if the filter
-   * drops the message.
+   * Parses a message for the SocketCluster library. Returns a heartbeat, a frame or a batch of frames, or null if the
+   * filter drops the message.
    */
   admit(message: unknown): '#1' | '#2' | Frame | readonly (Frame | null)[] | null {
     if (this.#closed) return null;
@@ -206,7 +212,7 @@ export class FrameFilter {
   #goodbye(data: unknown): null {
     const code = isRecord(data) ? infoCount(own(data, 'code')) : undefined;
     const payload = isRecord(data) ? own(data, 'data') : undefined;
-    // For close code 4105, the reference sends an object with the member `name` instead of a text.
+    // For close code 4105, a node of lisk-sdk sends an object with the member `name` instead of a text.
     const reason = infoText(isRecord(payload) ? own(payload, 'name') : payload) ?? '';
     if (code !== undefined && this.#farewell === undefined) this.#farewell = { code, reason };
     return null;
@@ -230,7 +236,8 @@ export function framesAtOnceMax(generation: WireDialect['generation']): number {
 /** Returns the members of a handshake answer that the library needs, with values that the library can handle. */
 function welcomeOf(data: unknown): object {
   const pingTimeout = isRecord(data) ? infoCount(own(data, 'pingTimeout')) : undefined;
-  // Without `pingTimeout`, the library ends the connection with code 4000, like the reference.
+  // If the peer's answer to the handshake has no valid `pingTimeout`, the library gets none. The library then ends the
+  // connection almost immediately, with code 4000. A node of lisk-sdk that dials such a peer behaves in the same way.
   if (pingTimeout === undefined) return { isAuthenticated: false };
   return { pingTimeout: Math.min(Math.max(pingTimeout, 1_000), 120_000), isAuthenticated: false };
 }

@@ -8,21 +8,22 @@ import { isIpv4 } from '../primitives/ip.ts';
 
 /**
  * Weight, in bytes, that each array or object and each member of an object adds to the size of a frame (see the head of
- * `unsolicited-bytes.ts`). For `JSON.parse`, the most expensive parts of a frame are the names of members that no
- * earlier object has.
+ * `unsolicited-bytes.ts`). For `JSON.parse`, the most expensive parts of a frame are names of members that occur only
+ * once in the frame.
  */
 const CONTAINER_BYTES = 8;
 const MEMBER_BYTES = 32;
 /**
- * Maximum weight that arrays, objects and members add, as a multiple of the size of the frame. The most expensive
- * frames have a lower multiple. Without the maximum, a peer could use up the budgets that all peers share with short
- * texts of colons, which cost the peer little.
+ * Maximum weight that arrays, objects and members add to the size of a frame, as a multiple of this size. In the frames
+ * that are most expensive to parse, this added weight is a lower multiple. `structureBytes` counts each colon as a
+ * member, even inside texts. Without the maximum, a peer could send short frames with texts that consist of colons.
+ * Such frames cost the peer little, but they would use up the budgets that the peer shares with all other peers.
  */
 const STRUCTURE_PER_BYTE_MAX = 4;
 
 /**
- * Maximum number of bytes in a WebSocket message that this node receives, on inbound and outbound connections. The
- * reference nodes have the same limit.
+ * Maximum number of bytes in a WebSocket message that this node receives, on inbound and outbound connections. Nodes of
+ * lisk-sdk have the same limit.
  */
 export const FRAME_BYTES_MAX = 3_048_576;
 /**
@@ -40,8 +41,8 @@ export const PEER_LIST_MAX = 1_000;
 export const BATCH_FRAMES_MAX = 100;
 /**
  * Maximum depth of nested arrays and objects in a frame. Usual frames need 10 levels. But assets of generation 3 can
- * contain any JSON, and real nodes store up to about 3,100 levels (`protocol/tx/unsigned-json.ts`). The stack of this
- * node suffices for 4,000 levels of recursion.
+ * contain any JSON, and nodes of lisk-sdk store up to about 3,100 levels (`protocol/tx/unsigned-json.ts`). The stack of
+ * this node suffices for 4,000 levels of recursion.
  */
 const NESTING_MAX = 3_420;
 /**
@@ -52,8 +53,9 @@ const NESTING_MAX = 3_420;
  */
 const SURELY_WRITABLE_LEVELS = 1_500;
 /**
- * Number of levels that the check adds. A later call of `JSON.stringify` for a part of the frame can have less stack,
- * because more functions have called each other at this moment.
+ * To check whether `JSON.stringify` can write a received value, `isWritable` puts the value inside this number of
+ * further levels of nested objects. The further levels are a reserve: a later call of `JSON.stringify` for a part of
+ * the frame can have less stack, because more functions have called each other at that moment.
  */
 const SPARE_LEVELS = 100;
 /**
@@ -67,7 +69,7 @@ const PLAIN_NUMBER = /^(?:0|[1-9][0-9]{0,15})$/;
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** A frame in the form that the message layer gets. */
+/** A frame in the form that the SocketCluster library gets. */
 export type Frame =
   | { readonly event: string; readonly data: unknown; readonly cid?: number }
   | {
@@ -98,7 +100,8 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * Reduces a value to a frame with only the members that the message layer uses; undefined if the value is not a frame.
+ * Reduces a value to a frame with only the members that the SocketCluster library uses; undefined if the value is not a
+ * frame.
  *
  * @param events accepted event names. The function refuses all other names, because the library treats some of them as
  *   commands to itself
@@ -259,10 +262,10 @@ function errorOf(error: unknown): { message: string; name: string } {
 }
 
 /**
- * Returns the number of nested arrays and objects in a JSON text. If there are more than `NESTING_MAX + 1`, the result
- * is only some larger number. For a text that is not JSON, the result has no meaning. The function does not limit the
- * number of values, because an asset in a valid block can contain a million empty lists. Parsing a million empty lists
- * takes 0.1 to 0.7 s, and 80 to 130 MB of memory.
+ * Returns the depth of the nesting of arrays and objects in a JSON text. For example, the depth of `[{},[]]` is 2. If
+ * the depth is greater than `NESTING_MAX + 1`, the result is `NESTING_MAX + 2`. For a text that is not JSON, the result
+ * has no meaning. The function does not limit the number of values, because an asset in a valid block can contain a
+ * million empty lists. Parsing a million empty lists takes 0.1 to 0.7 s, and 80 to 130 MB of memory.
  */
 function levelsOf(text: string): number {
   let depth = 0;

@@ -6,7 +6,7 @@ import type { PeerAddress, PeerInfo } from '../ports/transport.ts';
 import { readMembers } from './info.ts';
 import type { Fields } from './frame-validation.ts';
 
-/** Members of an info in the order in which real nodes write them. */
+/** Members of an info in the order in which nodes of lisk-sdk write them. */
 export const INFO_MEMBERS = [
   'os',
   'version',
@@ -39,8 +39,8 @@ export function infoOf(fields: Fields, address: PeerAddress): PeerInfo {
 }
 
 /**
- * True for a valid semantic version of at most 128 characters. Real nodes reject an info with an invalid version. They
- * also reject the whole peer list if one entry of the list has an invalid version.
+ * True for a valid semantic version of at most 128 characters. Nodes of lisk-sdk reject an info with an invalid
+ * version. They also reject the whole peer list if one entry of the list has an invalid version.
  */
 export function isVersion(value: unknown): value is string {
   return typeof value === 'string' && value.length <= 128 && semver.valid(value) !== null;

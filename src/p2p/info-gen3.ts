@@ -4,7 +4,7 @@ import type { PeerAddress, PeerInfo } from '../ports/transport.ts';
 import { readMembers } from './info.ts';
 import { type Fields, own } from './frame-validation.ts';
 
-/** Members of an info in the order in which real nodes write them. */
+/** Members of an info in the order in which nodes of lisk-sdk write them. */
 export const INFO_MEMBERS = [
   'os',
   'version',
@@ -31,7 +31,7 @@ const COUNTS = ['httpPort', 'height', 'blockVersion', 'maxHeightPrevoted'] as co
 export function infoOf(fields: Fields, address: PeerAddress): PeerInfo {
   const info = readMembers(fields, address, TEXTS, COUNTS);
   const advertise = own(fields, 'advertiseAddress');
-  // Only `false`, as a boolean or as a text, counts as false. The reference sends an empty text for an unset member,
+  // Only `false`, as a boolean or as a text, counts as false. Nodes of lisk-sdk send an empty text for an unset member,
   // and an empty text counts as true.
   if (advertise === false || advertise === 'false') info.advertiseAddress = false;
   else if (advertise !== undefined && advertise !== null) info.advertiseAddress = true;

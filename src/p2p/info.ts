@@ -57,11 +57,11 @@ export type QueryInfo =
   | { readonly peerFields?: undefined; readonly close: CloseReason };
 
 /**
- * Checks the query of a dialling peer in the same order as the reference, except that the size of the parameter
- * `options` is checked before this parameter is parsed. Then reads the members of the peer's info from the query. The
- * argument `members` lists the names of these members. A member can be in the query in two places: as a parameter of
- * its own, and in the JSON text of the parameter `options`. The JSON text has priority, because a parameter holds a
- * number only as text.
+ * Checks the query of a dialling peer in the same order as lisk-sdk, except that the size of the parameter `options` is
+ * checked before this parameter is parsed. Then reads the members of the peer's info from the query. The argument
+ * `members` lists the names of these members. A member can be in the query in two places: as a parameter of its own,
+ * and in the JSON text of the parameter `options`. The JSON text has priority, because a parameter holds a number only
+ * as text.
  */
 export function readQueryInfo(
   query: URLSearchParams,

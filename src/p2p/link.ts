@@ -45,7 +45,10 @@ export class Link {
   readonly filter: FrameFilter;
   /** Resolves with the reason when the connection ends. */
   readonly over: Promise<CloseReason>;
-  /** Resolves when the WebSocket is closed, possibly later than `over`. */
+  /**
+   * Resolves when the WebSocket is closed. `over` resolves at the same time or earlier: when this node treats the
+   * connection as ended, for example after a timeout of the heartbeat.
+   */
   readonly gone: Promise<void>;
   readonly #socket: LibrarySocket;
   readonly #webSocket: WebSocket;
@@ -142,8 +145,8 @@ export class Link {
   }
 
   /**
-   * Closes the connection as the reference does: sends the event `#disconnect` with code and reason, then a WebSocket
-   * close frame.
+   * Closes the connection as a node of lisk-sdk does: sends the event `#disconnect` with code and reason, then a
+   * WebSocket close frame.
    *
    * @param body object that the event `#disconnect` contains instead of the reason text
    */

@@ -39,7 +39,8 @@ export const HANDSHAKES_AT_ONCE_MAX = 100;
 export const HANDSHAKES_PER_SECOND = 40;
 /**
  * Handshakes from addresses of named peers have separate limits: the two constants below. When these limits are used
- * up, further handshakes from these addresses count against the limits for strangers.
+ * up, further handshakes from these addresses count against the limits for strangers (addresses at which the operator
+ * named no peer).
  */
 export const NAMED_HANDSHAKES_AT_ONCE_MAX = 20;
 const NAMED_HANDSHAKES_PER_SECOND = 10;
@@ -60,17 +61,22 @@ export class PreHandshakeLimiter {
   readonly #pending = new Map<Cuttable, string>();
   readonly #arrivals = new LruMap<string, RateWindow>(ADDRESSES_MAX);
 
-  /** Limits the handshakes of all strangers together. */
+  /**
+   * Limits the handshakes of all strangers (addresses at which the operator named no peer) together. A handshake of a
+   * named peer also counts here if `#handshakesNamed` has no token.
+   */
   readonly #handshakes = new TokenBucket(HANDSHAKES_AT_ONCE_MAX, 1_000 / HANDSHAKES_PER_SECOND);
   /**
-   * Limits the handshakes of all strangers together, but without the first handshake of each address in a window. The
-   * counts in `#greeted` show whether a handshake is the first of its address in the window.
+   * Limits the repeated handshakes among the handshakes that `#handshakes` limits, for all addresses together. A
+   * handshake is repeated if it is not the first handshake of its address in a window of ten seconds. The counts in
+   * `#greeted` show whether a handshake is repeated.
    */
   readonly #handshakesAgain = new TokenBucket(HANDSHAKES_AT_ONCE_MAX / 2, 2_000 / HANDSHAKES_PER_SECOND);
   readonly #handshakesNamed = new TokenBucket(NAMED_HANDSHAKES_AT_ONCE_MAX, 1_000 / NAMED_HANDSHAKES_PER_SECOND);
   /**
-   * For each address, counts the attempts to begin a handshake. An attempt counts only under two conditions: the limits
-   * for strangers apply to the handshake, and `#handshakes` has a token. Each window lasts ten seconds.
+   * For each address, counts the attempts to begin a handshake. An attempt counts only under two conditions:
+   * `#handshakes` limits the handshake (not `#handshakesNamed`), and `#handshakes` has a token at the moment of the
+   * attempt. Each window lasts ten seconds.
    */
   readonly #greeted = new LruMap<string, RateWindow>(ADDRESSES_MAX);
 

@@ -45,7 +45,7 @@ const TRANSACTION_COLUMNS = [
 /**
  * Each entry describes a member of an asset. The entry consists of the name of the inner object that contains the
  * member, the name of the member, the column of the member, and the form of the value. The name of the inner object is
- * undefined if the asset itself contains the member. The columns have the same order as in the reference (lisk-sdk).
+ * undefined if the asset itself contains the member. The columns have the same order as in lisk-sdk.
  */
 const ASSET_COLUMNS = [
   [undefined, 'data', 'tf_data', 'plain'],

@@ -80,8 +80,9 @@ interface ListenerEvents {
   /** Called after the server has closed a connection because `FRAMES_PER_SECOND_CUT` frames arrived in a second. */
   flooded(link: Link | undefined, ip: string, detail: string): void;
   /**
-   * Called after the server has closed a connection because its dropped frames of at most `SMALL_WEIGHT_MAX`
-   * bytes exceeded `FLOOD_BYTES_MAX`. The handler must not penalise the address.
+   * Called after the server has closed a connection because the frame filter dropped too many bytes in one window
+   * (`FLOOD_WINDOW_MS`): the frames of at most `SMALL_WEIGHT_MAX` bytes that the filter dropped because of a byte
+   * budget had a weight of more than `FLOOD_BYTES_MAX` together. The handler must not penalise the address.
    */
   overflowed(ip: string, detail: string): void;
   /** Called after the server has closed a connection because of an error of this node. */
@@ -233,7 +234,7 @@ class AcceptedConnections implements ServerEvents {
       pause.waitFor(connection.filter.count(arrivalOf(data)));
     });
     // Honest nodes never send WebSocket pings or pongs. If a peer sends a ping or a pong, this node closes the
-    // connection, as the reference does.
+    // connection, as a node of lisk-sdk does.
     webSocket.on('ping', cut);
     webSocket.on('pong', cut);
   }

@@ -19,8 +19,8 @@ import { FRAME_BYTES_MAX, MESSAGE_FRAGMENTS_MAX } from './frame-validation.ts';
  */
 const CLOSE_TIMEOUT_MS = 2_000;
 /**
- * Version of the SocketCluster protocol. In this version, the heartbeats are the frames `#1` and `#2`. The reference of
- * each generation uses this version.
+ * Version of the SocketCluster protocol. In this version, the heartbeats are the frames `#1` and `#2`. The lisk-sdk
+ * release of each generation (2.3.8 and 3.0.2) uses this version.
  */
 const PROTOCOL_VERSION = 1;
 const PING_INTERVAL_MS = 8_000;

@@ -53,7 +53,7 @@ export interface TransportOptions {
 interface TransportTimeouts {
   /**
    * Time limit for opening the WebSocket of an outbound connection. After the WebSocket has opened, the protocol
-   * handshake has a separate time limit of the same length. The default is 2,000 ms, as in the reference.
+   * handshake has a separate time limit of the same length. The default is 2,000 ms, as in lisk-sdk.
    */
   readonly dialMs: number;
   /** Time after which a call to a peer fails if the peer has not answered. The default is 10,000 ms. */
@@ -61,12 +61,12 @@ interface TransportTimeouts {
   /**
    * Time limit for each of the two handshakes of an inbound connection. The request for the WebSocket must arrive
    * within this time after the TCP connection opened. The handshake of the protocol must arrive within the same time
-   * after the WebSocket opened. The default is 10,000 ms, as in the reference.
+   * after the WebSocket opened. The default is 10,000 ms, as in lisk-sdk.
    */
   readonly handshakeMs: number;
   /**
    * If no message arrives on an inbound connection for this time, the node closes the connection. The answer to a
-   * heartbeat also counts as a message. The default is 20,000 ms, as in the reference.
+   * heartbeat also counts as a message. The default is 20,000 ms, as in lisk-sdk.
    */
   readonly pongMs: number;
   /**
@@ -323,8 +323,8 @@ class SocketTransport implements ListeningTransport {
     const connection = new PeerConnection('inbound', info, this.#context);
     // This node refuses the inbound connection as a duplicate if `#peers` already contains a connection with the peer.
     // An unfinished dial from this node to the peer does not make the inbound connection a duplicate. A peer that runs
-    // the reference refuses the dial of this node while the peer dials this node. If this node also refused the dial of
-    // the peer, both dials could fail. If both dials succeed, `#wins` keeps one of the two connections.
+    // lisk-sdk refuses the dial of this node while the peer dials this node. If this node also refused the dial of the
+    // peer, both dials could fail. If both dials succeed, `#wins` keeps one of the two connections.
     if (this.#peers.has(connection.peerId)) return refuse(CLOSE.duplicate);
     if (!this.#makeRoom()) return refuse({ code: 1000, reason: 'No inbound connection is free' });
     link.listen(

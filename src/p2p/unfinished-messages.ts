@@ -28,8 +28,9 @@ import { FRAME_BYTES_MAX } from './frame-validation.ts';
 /** Maximum number of large messages that this node receives at a time. */
 export const TURNS_MAX = 8;
 /**
- * Maximum size in bytes of an unfinished message that needs no turn. Most messages with blocks or transactions are
- * smaller than this maximum.
+ * Maximum size in bytes of an unfinished message that needs no turn. A turn is the permission to deliver the rest of a
+ * larger message; at most `TURNS_MAX` messages have a turn at the same time. Most messages with blocks or transactions
+ * are smaller than this maximum.
  */
 export const BYTES_FREE = 64_000;
 /**
@@ -50,26 +51,31 @@ const MESSAGE_BYTES_MAX = 1.25 * FRAME_BYTES_MAX;
  */
 const HELD_BYTES_MAX = 2 * MESSAGE_BYTES_MAX;
 /**
- * Time in milliseconds between two checks of the turns. This node makes checks only while connections wait for a turn.
+ * Time in milliseconds between two checks of the turns (a turn is the permission to deliver the rest of a large
+ * message). At each check, this node decides whether connections must lose their turns. This node makes checks only
+ * while connections wait for a turn.
  */
 const LOOK_MS = 1_000;
 /**
- * A connection is slow if it delivers fewer than 16,000 bytes between two checks. At this speed, a block of three
- * megabytes would take three minutes.
+ * A connection is slow if it delivers fewer than 16,000 bytes between two consecutive checks of the turns (`LOOK_MS`).
+ * At this speed, a block of three megabytes would take three minutes.
  */
 const SLOW_BYTES = 16_000;
 /**
- * Maximum number of checks in a row at which a connection is allowed to be slow. If the connection is also slow at the
- * check directly after this number of slow checks, and other connections wait, the connection loses its turn. Most
- * connections recover from packet loss within this number of checks.
+ * Maximum number of checks in a row (one check every `LOOK_MS`) at which a connection with a turn is allowed to be
+ * slow. A turn is the permission to deliver the rest of a large message. A connection is slow at a check if it has
+ * delivered fewer than `SLOW_BYTES` since the check before. If the connection is also slow at the check directly after
+ * this number of slow checks, and other connections wait, the connection loses its turn. Most connections recover from
+ * packet loss within this number of checks.
  */
 const SLOW_LOOKS_MAX = 3;
 /**
- * Maximum number of checks that a turn is allowed to last while other connections wait. If a check finds several turns
- * that have lasted longer than this maximum, only the slowest of their connections loses its turn. If connections lose
- * their turns at a check because of `SLOW_LOOKS_MAX`, no connection loses its turn at this check because of
- * `TURN_LOOKS_MAX`. Turns have a limit because a waiting connection needs time for its own message: the heartbeat ends
- * a connection after 20 s without a complete message.
+ * Maximum number of checks (one check every `LOOK_MS`) that a turn is allowed to last while other connections wait. A
+ * turn is the permission to deliver the rest of a large message. If a check finds several turns that have lasted longer
+ * than this maximum, only the slowest of their connections loses its turn. If connections lose their turns at a check
+ * because of `SLOW_LOOKS_MAX`, no connection loses its turn at this check because of `TURN_LOOKS_MAX`. Turns have a
+ * limit because a waiting connection needs time for its own message: the heartbeat ends a connection after 20 s without
+ * a complete message.
  */
 const TURN_LOOKS_MAX = 8;
 
@@ -128,9 +134,10 @@ export class UnfinishedMessages<C> {
   }
 
   /**
-   * Counts bytes that have arrived on a connection. When a message becomes large, the message gets a turn if a turn is
-   * free. If no turn is free, the method pauses the connection. If the message exceeds `MESSAGE_BYTES_MAX`, the method
-   * closes the connection.
+   * Counts bytes that have arrived on a connection. When the message of the connection becomes larger than
+   * `BYTES_FREE`, the message needs a turn (the permission to deliver the rest of the message). If fewer than
+   * `TURNS_MAX` messages have a turn, the message gets a turn. If `TURNS_MAX` messages have a turn, the method pauses
+   * the connection. If the message exceeds `MESSAGE_BYTES_MAX`, the method closes the connection.
    */
   arrived(connection: C, bytes: number, control: ConnectionControl): void {
     let begun = this.#begun.get(connection);

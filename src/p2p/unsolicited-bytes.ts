@@ -7,10 +7,12 @@
  * If a budget has no room for a frame, this node drops only that frame, without a penalty for its sender. Even honest
  * nodes can exceed a budget, because they pass on blocks of three megabytes, and a delegate can sign any number of
  * these blocks. If bytes arrive faster than an honest node sends, this node pauses receiving from the connection
- * (backpressure). Third parties can make an honest node send small frames (`SMALL_WEIGHT_MAX`), but only up to a limit
- * (`FLOOD_BYTES_MAX`). This node closes a connection that exceeds this limit. Heavy frames (all frames that are not
- * small) of more than `SMALL_WEIGHT_MAX` bytes never close a connection, because they can be blocks that an honest node
- * passes on. This node drops such a frame without reading it, so a dropped frame costs almost no processor time.
+ * (backpressure). A frame is small if its weight (see below) is at most `SMALL_WEIGHT_MAX`; all other frames are heavy.
+ * Third parties can make an honest node send small frames, but only up to a limit (`FLOOD_BYTES_MAX`). This node closes
+ * a connection that exceeds this limit. A frame with more than `SMALL_WEIGHT_MAX` bytes does not count towards this
+ * limit, because the frame can be a block that an honest node passes on. If a budget has no room for such a frame, this
+ * node drops the frame without reading it, so the dropped frame costs almost no processor time. A heavy frame with
+ * fewer bytes counts towards the limit if a budget has no room for the frame.
  *
  * An answer begins with the number of its request, so the beginning of a frame shows whether the frame can be an answer
  * (`seemsAnswer`). `UnsolicitedBytesBudget` counts a frame with such a beginning as the answer to a pending request,
@@ -46,9 +48,10 @@ export const SMALL_OF_PEER: ByteRate = { capacity: 4_000_000, perSecond: 400_000
 export const SMALL_OF_ALL_PEERS: ByteRate = { capacity: 8_000_000, perSecond: 2_400_000 };
 const SMALL_RESERVE: ByteRate = { capacity: 256_000, perSecond: 25_600 };
 /**
- * A weight that is a little above the weight of the heaviest frames, which is five times `FRAME_BYTES_MAX`
- * (`structureBytes`). The buckets for heavy frames use `HEAVIEST` as their maximum debt. A bucket without debt
- * therefore counts each frame in full.
+ * The weight of a frame measures the cost of reading the frame. The weight is the number of bytes of the frame, plus an
+ * addition for its brackets and colons (`structureBytes`). No frame has a weight above five times `FRAME_BYTES_MAX`.
+ * `HEAVIEST` is a little above this maximum weight. The token buckets for heavy frames use `HEAVIEST` as their maximum
+ * debt. A bucket without debt therefore counts each frame with its full weight.
  */
 const HEAVIEST = 16_000_000;
 /**
@@ -91,8 +94,8 @@ export const ARRIVING_OF_ALL_PEERS: ByteRate = { capacity: 64_000_000, perSecond
 export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_000 };
 /**
  * Maximum number of bytes by which the small frames of a peer are allowed to exceed `SMALL_OF_PEER` within
- * `FLOOD_WINDOW_MS`. A dropped frame that is heavy only by its weight, and has at most `SMALL_WEIGHT_MAX` bytes, counts
- * with its bytes. This node closes a connection that exceeds this maximum, without a penalty for the address.
+ * `FLOOD_WINDOW_MS`. A dropped heavy frame with at most `SMALL_WEIGHT_MAX` bytes also counts, with the number of its
+ * bytes. This node closes a connection that exceeds this maximum, without a penalty for the address.
  *
  * Third parties can make an honest node pass on messages. In the minute after a blocked connection works again, 100
  * blocks, 91 messages of transactions and 91 messages of signatures can arrive from an honest node (`ports/rates.ts`).
@@ -129,8 +132,9 @@ export function readAtOnceBytesMax(connections: number): number {
 
 /**
  * Kind of a request. Requests for blocks, for the common block and for the tip have the kind `blocks`. Requests for
- * other data have the kind `other`. The node sends requests of the kind `blocks` only to the sync peer and same-tip
- * peers. The node can send requests of the kind `other` to any peer.
+ * other data have the kind `other`. The node sends requests of the kind `blocks` only to the sync peer (the peer whose
+ * chain the node downloads) and to peers that announce the same tip as the sync peer. The node can send requests of the
+ * kind `other` to any peer.
  */
 export type RequestKind = 'blocks' | 'other';
 
@@ -165,7 +169,8 @@ export class UnsolicitedBytesBudget {
   readonly #beyond = new RateWindow(FLOOD_WINDOW_MS);
   /**
    * The requests to the peer that wait for an answer. The list contains at most `REQUESTS_PER_PEER_MAX` requests for
-   * data, and in addition a few pings and messages with the node info.
+   * data. It can also contain a few pings, and a few messages that tell the peer this node's own data (for example its
+   * height). The peer answers such a message with a short acknowledgement.
    */
   readonly #pending: PendingRequest[] = [];
 
@@ -246,8 +251,11 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Returns the number of bytes by which the frames of at most `SMALL_WEIGHT_MAX` bytes have exceeded a budget of the
-   * peer, or the budget for heavy frames of all peers, in the present window (see `FLOOD_BYTES_MAX`).
+   * Adds up two kinds of frames of the peer that this node has dropped in the present time window (`FLOOD_WINDOW_MS`).
+   * The caller compares the returned sum with `FLOOD_BYTES_MAX`. First, a small frame counts with its weight, if
+   * `SMALL_OF_PEER` had no room for the frame. (A frame is small if its weight, the cost of reading it, is at most
+   * `SMALL_WEIGHT_MAX`.) Second, a heavy frame with at most `SMALL_WEIGHT_MAX` bytes counts with the number of its
+   * bytes, if a budget for heavy frames had no room for the frame.
    */
   beyondBytes(nowMs: number): number {
     return this.#beyond.use(nowMs, 0);
@@ -288,9 +296,10 @@ export class UnsolicitedBytesBudget {
 
   /**
    * Finds a pending request whose flag `step` is not set, and whose answer is allowed to be as large as the frame. Of
-   * these requests, the function chooses the request with the smallest maximum size of the answer. A small
-   * acknowledgement is therefore assigned to a request with a large answer only if no request with a smaller answer
-   * fits. Among requests with the same maximum size, a request of the kind `blocks` comes first.
+   * these requests, the function chooses the request with the smallest maximum size of the answer. A short answer, for
+   * example the answer to a ping, is therefore assigned to a request that allows a long answer only if no request with
+   * a smaller maximum size fits. Among requests with the same maximum size, the function chooses a request of the kind
+   * `blocks` first.
    */
   #requestFor(bytes: number, step: Step): PendingRequest | undefined {
     let best: PendingRequest | undefined;

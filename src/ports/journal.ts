@@ -41,20 +41,24 @@ export interface SigningJournal {
   last(publicKey: PublicKey): SignedHeader | undefined;
   /**
    * Returns a chain time in whole seconds. It is possible that, before this time, the delegate signed headers that are
-   * not in this journal. The result is undefined if the journal has no such time. After a wait has ended, the result
-   * can be 0. If the header from `last` has a timestamp at or after this time, the journal is complete for this
-   * delegate.
+   * not in this journal. The result is undefined if the journal has no such time. If the header from `last` has a
+   * timestamp at or after this time, the journal is complete for this delegate: the node assumes that the journal has
+   * the newest header that the delegate signed. This is always the case if the result is 0 and `last` returns a header.
+   * In some cases, the journal stores 0 when a wait of the delegate ends. During a wait, this node does not sign for
+   * the delegate (see `hold`).
    */
   heldSinceS(publicKey: PublicKey): number | undefined;
   /**
-   * Returns true if the delegate's record is incomplete because the record comes from a copy. The record comes from a
-   * copy if the journal was copied or restored, or if an imported record was a copy or possibly a copy. If the journal
-   * has no header of the delegate, the watermark counts, too. In this case, the result is true if the watermark is a
-   * copy, says that the delegate was handed over, or is older than a block of another node. The result is also true if,
-   * when the journal was opened, the watermark had a header that another process signed during a wait of the delegate.
-   * If the result is true, it is possible that another node has the original record, and signs the next header. The
-   * result is false if the record is complete. The result is also false if the record is incomplete for another reason,
-   * such as the first start of a delegate.
+   * Returns true if this journal's entries about the delegate are incomplete because they come from a copy. They come
+   * from a copy in two cases: the journal was copied or restored, or an operator imported a file with a signing record
+   * (`bloomery forging import`) that was a copy or possibly a copy. If the journal has no header of the delegate, the
+   * watermark counts, too. In this case, the result is true if the watermark is marked as a possible copy
+   * (`Watermark.isCopied`), says that the delegate was handed over, or is older than a block that another node signed
+   * for the delegate. The result is also true if, when the journal was opened, the watermark had a header that another
+   * process signed while this node was waiting (`hold`) before it signed for the delegate, because the other process
+   * possibly continues to sign. If the result is true, it is possible that another node has the original entries, and
+   * signs the delegate's next header. The result is false if the entries are complete. The result is also false if the
+   * entries are incomplete for another reason, such as the first start of a delegate.
    */
   isCopyFor(publicKey: PublicKey): boolean;
   /**
@@ -66,12 +70,13 @@ export interface SigningJournal {
   /**
    * Returns the header in the delegate's watermark. Returns undefined if this journal has a header of the delegate, or
    * if there is no watermark with a header. Also returns undefined if the watermark says that the delegate was handed
-   * over to another node, or if the watermark counts as a copy.
+   * over to another node, or if the watermark is marked as a possible copy (`Watermark.isCopied`).
    */
   recalled(publicKey: PublicKey): RecalledHeader | undefined;
   /**
-   * Stores the header of a watermark as the delegate's last header, and marks the journal as complete for this
-   * delegate. Both changes are on disk when this method returns.
+   * Stores the header of a watermark as the delegate's last header, and ends the wait of the delegate (`hold`). From
+   * now on, the node assumes that the journal has the newest header that the delegate signed. Both changes are on disk
+   * when this method returns.
    */
   adopt(publicKey: PublicKey, header: SignedHeader): void;
   /**
@@ -96,8 +101,9 @@ export interface SigningJournal {
    */
   hold(publicKey: PublicKey, sinceS: number, isCopy?: boolean, foreignS?: number): void;
   /**
-   * Returns the timestamp of the newest block that another node signed for the delegate after the header from `last`.
-   * The result is the timestamp that `hold` has stored; undefined if `hold` has stored no such timestamp.
+   * Returns the timestamp that `hold` has stored for the newest block of the delegate that another node signed. The
+   * result is undefined if `hold` has stored no such timestamp. The result is also undefined if, after the call of
+   * `hold`, this node signed or imported a header of the delegate with the same or a later timestamp.
    */
   foreignS(publicKey: PublicKey): number | undefined;
   close(): void;
@@ -114,10 +120,12 @@ export interface FolderJournal extends SigningJournal {
    */
   readonly isCopied: boolean;
   /**
-   * Copies two values from a newer watermark to the journal: the header, and the time of the hand-over (`movedAtS`).
-   * After this call, the methods `last` and `movedAtS` return these values. The call does not change `heldSinceS`. If
-   * the delegate is waiting, the wait therefore ends only if the timestamp of the copied header is at or after
-   * `heldSinceS`. The entries are on disk when this method returns.
+   * Copies two values from the delegate's watermark (a record outside of the data folder) to the journal: the header,
+   * and the time of the hand-over (`movedAtS`). The caller calls this method only if the watermark is newer than the
+   * last header of the delegate in the journal. After this call, the methods `last` and `movedAtS` return these values.
+   * The call does not change `heldSinceS`. If the delegate is waiting (this node does not sign for the delegate, see
+   * `hold`), the wait therefore ends only if the timestamp of the copied header is at or after `heldSinceS`. The
+   * entries are on disk when this method returns.
    */
   copyFrom(publicKey: PublicKey, watermark: Pick<Watermark, 'last' | 'movedAtS'>): void;
   /**

@@ -3,8 +3,9 @@
  */
 
 /**
- * Describes the content of each note. The key of each entry is the name of a note. If a key ends with a slash, the key
- * is a prefix, and the entry describes all notes whose names begin with this prefix.
+ * Describes the content of each note. A note is a small record with a name, which a module of the node writes to the
+ * store of the chain. The key of each entry is the name of a note. If a key ends with a slash, the key is a prefix, and
+ * the entry describes all notes whose names begin with this prefix.
  */
 export const NOTES = {
   'chain/finalized':

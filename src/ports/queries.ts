@@ -21,9 +21,12 @@ export interface PageRequest {
   readonly after?: Cursor;
 }
 
-/** A position in a sorted list. */
+/** The position of an item in a sorted list. */
 export interface Cursor {
-  /** Sort value of the item at this position, as text; empty for an unknown value. */
+  /**
+   * Sort value of the item at this position of the list, as text; empty if the item has no sort value (for example, if
+   * the list is sorted by rank, and a delegate has no rank).
+   */
   readonly value: string;
   /** Text that decides the order of items with the same sort value, for example an address. */
   readonly tie: string;

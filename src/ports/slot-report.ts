@@ -42,9 +42,10 @@ export interface SlotReport {
    */
   readonly looks: readonly SlotRange[];
   /**
-   * The latest ranges of slots in which the owner of the last slot was uncertain, oldest range first. During each
-   * range, the tip of this node stayed the same. It is possible that other nodes began a later round before the last
-   * slot of the range. This node did not know the order of forgers of that round.
+   * The latest ranges of slots at whose end this node did not know the order of forgers for certain, oldest range
+   * first. During a range, the tip of this node stayed the same. Perhaps other nodes had further blocks, and these
+   * blocks began a new round before the last slot of the range. This node did not know the order of forgers in that
+   * round. In earlier slots of the range, the order was perhaps still certain.
    */
   readonly oldOrders: readonly OldOrder[];
 }
@@ -60,8 +61,9 @@ export interface SlotForger {
   /** The order of forgers at this height determines the owner of the slot. */
   readonly height: number;
   /**
-   * False if the slot is after the tip of this node, and it is possible that other nodes have begun a later round
-   * between the tip and the slot. This node does not know the order of forgers in that round.
+   * False if the slot is after the tip of this node, and other nodes perhaps have blocks between the tip and the slot
+   * that begin a round after the round of `height`. If such blocks exist, the owner of the slot depends on the order of
+   * forgers in that round, and this node does not know that order.
    */
   readonly isCertain: boolean;
 }
@@ -72,7 +74,10 @@ export interface SlotRange {
 }
 
 interface OldOrder extends SlotRange {
-  /** This node computed the owners of these slots from the order of forgers at this height. */
+  /**
+   * Height of the block after the tip that this node had from `fromSlot` to `toSlot`. In these slots, this node used
+   * the order of forgers at this height.
+   */
   readonly height: number;
 }
 
@@ -90,8 +95,8 @@ interface LeftBranch {
   readonly fromSlot: number;
   readonly toSlot: number;
   /**
-   * Height of the first block of the next branch. Undefined if the node had applied no block of the next branch when
-   * the node left this branch.
+   * Height of the first block of the next branch (the branch to which the node changed). Undefined if the node had
+   * applied no block of the next branch when the node left this branch.
    */
   readonly forHeight?: number;
   readonly forBlockId?: string;

@@ -135,13 +135,19 @@ export interface DeferrableIndexes {
  */
 export interface IndexUsers {
   /**
-   * True if at least one process exists, no process is starting, and each ready process shows the chain as of the last
-   * call of `completed`, or a newer chain. A draining process (which ends soon) is neither starting nor ready. The node
-   * begins to defer indexing only if the result is true.
+   * True if three conditions hold: at least one reading process (a separate process that answers HTTP requests) exists,
+   * no reading process is starting, and each ready reading process shows the chain as of the last call of `completed`,
+   * or a newer chain. The node calls `completed` when the indexes are complete. A draining process (which ends soon) is
+   * neither starting nor ready. The node begins to defer indexing only if the result is true.
    */
   canWait(): boolean;
-  /** True if a process waits for complete indexes before it can start. Also true if no reading process exists. */
+  /**
+   * True if a reading process (a separate process that answers HTTP requests) is starting. A reading process cannot
+   * start before the indexes are complete. The result is also true if no reading process exists, because the next
+   * reading process will need complete indexes. If the result is true while indexing is deferred, the node completes
+   * the indexes.
+   */
   isAwaited(): boolean;
-  /** Tells the processes that the indexes are complete. */
+  /** Tells the reading processes (separate processes that answer HTTP requests) that the indexes are complete. */
   completed(): void;
 }

@@ -34,7 +34,10 @@ export interface NodeInfo {
   /** 16 random characters that the node chooses at each start of its process. */
   readonly nonce: string;
   readonly height: number;
-  /** The broadhash of the node's chain. Only nodes of generation 2 send the broadhash. */
+  /**
+   * The broadhash of the node's chain: a hash over the ids of the newest five blocks. Only nodes of generation 2 send
+   * the broadhash.
+   */
   readonly broadhash?: string;
   /**
    * Version of the tip block. This member and the next two members describe the sender's tip. Only nodes of generation

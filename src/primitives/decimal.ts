@@ -1,10 +1,11 @@
 /**
  * Parses decimal numbers without rounding (`Decimal`), and computes sums of decimal numbers (`DecimalSum`). The node
- * uses decimal numbers mainly for amounts that no signature covers (see `countedAmount` in `protocol/tx/amounts.ts`).
- * The JSON text of such an amount can have a fraction, a sign and an exponent. A `Decimal` stores the sign, the digits
- * and the exponent. The number `1e999999999` therefore takes only a few bytes of memory. A `DecimalSum` of
- * `1e999999999` and 1 takes little memory, too, because the sum does not store the zeros between the digits of the two
- * numbers. Computing the value of a sum takes about 4 ms for each million digits in all terms together.
+ * uses decimal numbers mainly for amounts that the signature of the transaction does not cover (see `countedAmount` in
+ * `protocol/tx/amounts.ts`). The JSON text of such an amount can have a fraction, a sign and an exponent. A `Decimal`
+ * stores the sign, the digits and the exponent. The number `1e999999999` therefore takes only a few bytes of memory. A
+ * `DecimalSum` of `1e999999999` and 1 takes little memory, too, because the sum does not store the zeros between the
+ * digits of the two numbers. Computing the value of a sum takes about 4 ms for each million digits in all terms
+ * together.
  */
 
 import { assert } from './errors.ts';

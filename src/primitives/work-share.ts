@@ -8,14 +8,16 @@
  */
 
 /**
- * Share of the main thread's time that work for other parties is allowed to take. The remaining time is for blocks,
- * forging and the operator.
+ * Share of the main thread's time that work for other parties is allowed to take. Work for other parties means
+ * answering the requests of peers, and the HTTP requests and event streams of strangers. The remaining time is for the
+ * import of blocks, for forging, for the HTTP requests of the operator, and for other work of the node itself.
  */
 const WORK_SHARE = 0.5;
 /**
- * Maximum credit of the budget in milliseconds. The credit is the time that work for other parties is allowed to take
- * now. The credit also grows while this work runs. With the default share, work for other parties can therefore run for
- * about 20 ms without a pause. This time is a small part of a slot, because a slot takes at least 2 s.
+ * Maximum credit of the budget in milliseconds. The credit is the time that work for other parties (peers, and HTTP
+ * clients that are strangers) is allowed to take now. The credit also grows while this work runs. With the default
+ * share, work for other parties can therefore run for about 20 ms without a pause. This time is a small part of a slot,
+ * because a slot takes at least 2 s.
  */
 const WORK_BURST_MS = 10;
 /**

@@ -8,7 +8,10 @@ import { utf8 } from '../primitives/bytes.ts';
 import type { ChainParams } from './params.ts';
 import type { BlockId } from './types.ts';
 
-/** Number of blocks whose ids are part of the broadhash. */
+/**
+ * Number of blocks whose ids are part of the broadhash (the hash with which nodes of generation 2 compare their
+ * chains).
+ */
 export const BROADHASH_BLOCKS = 5;
 
 /**

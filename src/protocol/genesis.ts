@@ -40,10 +40,12 @@ export interface GenesisRequest {
    * negative balance: minus the whole supply, in beddows.
    */
   readonly generator: KeyPair;
-  /** Key pair of the account that gets the whole supply, funds the other accounts, and votes for all delegates. */
+  /**
+   * Key pair of the account that gets the whole supply, pays the transfers to `accounts`, and votes for all delegates.
+   */
   readonly funder: KeyPair;
   readonly delegates: readonly GenesisDelegate[];
-  /** Other accounts to fund, each with the amount in beddows that the account gets. */
+  /** Accounts to which the funder transfers beddows in the genesis block, each with the amount of the transfer. */
   readonly accounts?: readonly { readonly address: Address; readonly amount: bigint }[];
   /** Further votes, in addition to the votes of the funder. */
   readonly votes?: readonly { readonly voter: KeyPair; readonly delegates: readonly PublicKey[] }[];
@@ -51,7 +53,7 @@ export interface GenesisRequest {
 
 export interface Genesis {
   readonly block: Block;
-  /** Content of `genesis.json` in a network folder. */
+  /** Content of the file `genesis.json`, which is in the folder with the settings of the network. */
   readonly json: JsonObject;
   /** Payload hash of the block. In generation 2, this hash identifies the network. */
   readonly nethash: string;

@@ -112,7 +112,7 @@ export interface ChainParams {
   readonly transactionsPerBlockMax: number;
   readonly rewards: RewardParams;
   /**
-   * Generation 3: number of rounds between freezing a delegate list (`rounds.ts`) and using the list; 0 in
+   * Generation 3: number of rounds between storing a delegate list (`rounds.ts`) and forging with the list; 0 in
    * generation 2.
    */
   readonly delegateListRoundOffset: number;

@@ -10,7 +10,10 @@ import { firstHeightOf, roundOf, type RoundLength } from './rounds.ts';
 import { emptyAccount, type Account, type StateReader, type StateWriter } from './state.ts';
 import type { Address, BlockHeader, PublicKey } from './types.ts';
 
-/** Adds beddows to the pending vote weight (generation 2) or to the vote weight (generation 3) of a delegate. */
+/**
+ * Adds beddows to the vote weight of a delegate (generation 3), or to the delegate's pending vote weight (generation
+ * 2). At the end of the round, the node adds the pending vote weight to the vote weight.
+ */
 export type AddVoteWeight = (state: StateWriter, delegate: PublicKey, beddows: bigint) => void;
 
 /** The earnings of a forger in one round, in beddows. */

@@ -75,8 +75,10 @@ export function shuffled<T>(list: readonly T[], round: number): readonly T[] {
 }
 
 /**
- * Returns the index of the frozen list that a round uses. The node freezes list 1 after the genesis block. The node
- * freezes each later list n after round n - 1. Round n + `offset` uses list n. The rounds 1 to `offset` use list 1.
+ * Returns the index of the delegate list from which the forgers of a round come. To freeze a list means to store the
+ * list in the state, so that later votes do not change the list. The node freezes list 1 after the genesis block. The
+ * node freezes each later list n after round n - 1. Round n + `offset` uses list n. The rounds 1 to `offset` use list
+ * 1.
  */
 export function listIndexOf(round: number, offset: number): number {
   return Math.max(round - offset, 1);

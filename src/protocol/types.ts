@@ -118,9 +118,10 @@ export interface Transaction {
   /** The second signature, which is made with the second key that the sender has registered. */
   readonly signSignature?: Signature;
   /**
-   * Signatures of group members. The signatures that arrived with the transaction keep their letter case, because the
-   * network compares the texts of signatures. Neither the signed bytes nor the id include the signatures of group
-   * members.
+   * Signatures of members of a multisignature group. Nodes refuse a transaction whose list contains the same signature
+   * twice. For this check, nodes compare the hexadecimal texts, so the letter case counts. Signatures that arrived with
+   * the transaction therefore keep their letter case. Neither the signed bytes nor the id include the signatures of
+   * group members.
    */
   readonly signatures: readonly Signature[];
   /**

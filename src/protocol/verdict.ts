@@ -21,11 +21,11 @@ export interface TransactionError {
 /** The verdict about a transaction for a given state. */
 export type TransactionVerdict =
   | { readonly status: 'ok' }
-  /** The transaction still lacks members' signatures, and has no other error. */
+  /** The transaction still lacks signatures of members of a multisignature group, and has no other error. */
   | { readonly status: 'pending'; readonly errors: readonly TransactionError[] }
   | { readonly status: 'fail'; readonly errors: readonly TransactionError[] };
 
-/** The reason why a member's signature was not added to a transaction. */
+/** The reason why a signature for a transaction of a multisignature group was not added to the transaction. */
 export interface MemberSignatureRefusal {
   readonly errors: readonly TransactionError[];
   /**
@@ -96,10 +96,11 @@ export type TransactionRejectionCode =
   /**
    * The transaction fails a check that needs no state, such as a check of its format or signature. A peer that sends an
    * invalid transaction loses its whole reputation. Only a named peer (a fixed, seed or whitelisted peer of the
-   * configuration) loses no reputation. The code also applies to a member's signature that the pool refuses without
-   * verifying it. The pool refuses a signature in this way in three cases: no pending transaction has the
-   * `transactionId` of the signature, the key of the signature belongs to no member, or this member has already signed
-   * the transaction. In these cases, the peer that sent the signature loses no reputation.
+   * configuration) loses no reputation. The code also applies to a single signature for a transaction of a
+   * multisignature group, if the pool refuses the signature without verifying it. The pool refuses a signature in this
+   * way in three cases: no pending transaction has the `transactionId` of the signature, the key of the signature
+   * belongs to no member, or this member has already signed the transaction. In these cases, the peer that sent the
+   * signature loses no reputation.
    */
   | 'TRANSACTION_INVALID'
   /** The transaction is already in a queue of the pool or in the chain. */
@@ -111,13 +112,18 @@ export type TransactionRejectionCode =
    * applies to a transaction that the pool refuses although a block is allowed to contain it (`Rules.poolFault`).
    */
   | 'TRANSACTION_NOT_APPLICABLE'
-  /** The signature of a group member for a pending transaction is invalid for the key of this member. */
+  /**
+   * The signature of a member of a multisignature group for a pending transaction is invalid for the key of this
+   * member.
+   */
   | 'MEMBER_SIGNATURE_FALSE'
   /** The pool has no room: `Transaction pool is full`. */
   | 'POOL_FULL'
   /**
-   * The node did not verify the transaction or the member's signature, because a verification budget is used up. Each
-   * address of a peer or client has a verification budget, and each group of addresses (`BudgetGroup`) has one, too.
+   * The node did not verify a transaction, or a single signature of a member of a multisignature group, because a
+   * verification budget is used up. A verification budget limits the share of a processor core that the node spends on
+   * checking signatures. Each address of a peer or client has a verification budget, and each group of addresses
+   * (`BudgetGroup`) has one, too.
    */
   | 'VERIFICATION_LIMIT';
 

@@ -12,9 +12,10 @@ import type { Address, BlockHeader, PublicKey } from '../protocol/types.ts';
 /**
  * Number of headers that the state keeps below the oldest block with an undo record. If no block has an undo record,
  * the state keeps this number of headers below the tip. To apply a block, the rules read the headers of the block's
- * round, which are at most 101 headers. To decode a BFT state, the rules would read up to 505 headers. However, the
- * rules cache the decoded form of each BFT state that they save. Therefore, the rules never decode a BFT state in this
- * class.
+ * round, which are at most 101 headers. The BFT state contains the prevotes and precommits for up to 505 headers. The
+ * rules save this state as bytes that do not contain the headers. To decode these bytes, the rules would have to read
+ * the headers. However, the rules cache the decoded form of each BFT state that they save. Therefore, the rules never
+ * decode a BFT state in this class.
  */
 const HEADERS_KEPT = 256;
 

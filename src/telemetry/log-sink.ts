@@ -11,7 +11,8 @@ export interface LogSink {
   /** Writes one or more whole lines. `lines` contains the line feed of each line. This function never throws. */
   write(lines: string): void;
   /**
-   * Number of writes that failed. A write usually contains one line, so this number is about the number of lost lines.
+   * Number of writes that failed. A write usually contains one line, so this number is approximately equal to the
+   * number of lost lines.
    */
   readonly linesLost: number;
   close(): void;

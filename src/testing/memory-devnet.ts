@@ -60,7 +60,7 @@ interface Kept extends TimeState {
 const FIRST_PORT = 5000;
 /**
  * Maximum number of snapshots. A limit is necessary because each snapshot needs memory for copies of the chain, the
- * pool and the signing journal of every node.
+ * pool and the signing journal (the headers that the delegates have signed) of every node.
  */
 const SNAPSHOTS_MAX = 100;
 const PEERS_MS_MAX = 5000;

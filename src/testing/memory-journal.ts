@@ -1,6 +1,7 @@
 /**
- * Implements the signing journal of a node in a devnet that keeps all its data in memory. The journal combines entries
- * with the functions of the journal file (`journal-lines.ts`), so both journals give the same answers.
+ * Implements the signing journal (the record of the headers that a node's delegates have signed) for a devnet that
+ * keeps all its data in memory. For each delegate, this journal stores the same data as a signing journal in a file,
+ * because both journals add entries with the functions of `journal-lines.ts`.
  */
 
 import {

@@ -36,7 +36,10 @@ export interface MemoryNodeOptions {
   readonly onEvent: (event: AgentEvent, node: MemoryNode) => void;
 }
 
-/** Copy of the chain, the signing journal and the pool of a node at one moment. */
+/**
+ * Copy of the chain, the signing journal (the headers that the node's delegates have signed) and the pool of a node at
+ * one moment.
+ */
 export interface NodeCopy {
   readonly keyValue: KeyValue;
   readonly journal: MemorySigningJournal;
@@ -96,8 +99,9 @@ export class MemoryNode implements AgentLink {
       memory: {
         keyValue: this.#keyValue,
         journal: this.#journal,
-        // The transaction journal is empty at each start. A node starts again only when the devnet reverts to a
-        // snapshot, and `takeIn` then restores the pool.
+        // The transaction journal (the transactions and signatures that the node has accepted from clients) is empty at
+        // each start. A node starts again only when the devnet reverts to a snapshot, and `takeIn` then restores the
+        // pool.
         transactionJournal: new MemoryTransactionJournal(),
       },
       transport: this.#options.memoryNetwork.transport(this.#options.address),
@@ -116,7 +120,8 @@ export class MemoryNode implements AgentLink {
   }
 
   /**
-   * Copies the chain, the signing journal and the pool. The caller must prevent the forging of blocks during the copy.
+   * Copies the chain, the signing journal (the headers that the node's delegates have signed) and the pool. The caller
+   * must prevent the forging of blocks during the copy.
    *
    * @throws Error if the node is closed
    */
@@ -135,8 +140,8 @@ export class MemoryNode implements AgentLink {
   }
 
   /**
-   * Replaces the chain and the signing journal of this closed node by copies from a snapshot of the devnet. The
-   * snapshot stays unchanged.
+   * Replaces the chain and the signing journal (the headers that the node's delegates have signed) of this closed node
+   * by copies from a snapshot of the devnet. The snapshot stays unchanged.
    */
   restore({ keyValue, journal }: NodeCopy): void {
     this.#keyValue = keyValue.snapshot();

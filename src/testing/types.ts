@@ -163,17 +163,18 @@ export interface TestDevnet {
    */
   warp(to: string | Date): Promise<Date>;
   /**
-   * Saves a snapshot under a name. The snapshot contains the chain, the pool and the signing journal of each node, the
-   * chain clock, and the mining mode. A name has 1 to 64 characters (letters, digits, `-`, `_`, `.`) and begins with a
-   * letter or digit. If an earlier snapshot has the same name, the new snapshot replaces the earlier snapshot.
+   * Saves a snapshot under a name. The snapshot contains the chain, the pool and the signing journal (the headers that
+   * the delegates have signed) of each node, the chain clock, and the mining mode. A name has 1 to 64 characters
+   * (letters, digits, `-`, `_`, `.`) and begins with a letter or digit. If an earlier snapshot has the same name, the
+   * new snapshot replaces the earlier snapshot.
    *
    * @throws an error for an invalid name, or if there are already 100 snapshots with other names
    */
   snapshot(name: string): Promise<Snapshot>;
   /**
    * Restores all nodes, the chain clock and the mining mode from a snapshot. The devnet keeps the snapshot, and each
-   * node keeps its HTTP port, but the HTTP connections of the earlier state are closed. The settings made with
-   * `partition`, `delay`, `loss`, `skew` and `impersonate` stay in effect.
+   * node keeps its HTTP port. The call closes all HTTP connections to the nodes. The settings made with `partition`,
+   * `delay`, `loss`, `skew` and `impersonate` stay in effect.
    *
    * @throws an error with the names of all snapshots if no snapshot has this name
    * @throws an error if a node does not return to the state of the snapshot

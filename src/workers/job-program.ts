@@ -10,8 +10,9 @@ import { parentPort } from 'node:worker_threads';
 import type { JobMessage } from './job-thread.ts';
 
 /**
- * Number of steps (of `nice`) by which a worker thread lowers its priority. If the main thread and a worker thread
- * compete for a core, the main thread then gets about 90 % of the time of the core.
+ * Number that a worker thread adds to its nice value, so that the operating system gives the thread a lower priority.
+ * If the main thread and a worker thread compete for a core, the main thread then gets about 90 % of the time of the
+ * core.
  */
 const STEPS_BACK = 10;
 
@@ -37,8 +38,8 @@ export function serveJobs(work: (bytes: Uint8Array) => Uint8Array<ArrayBuffer>):
 function stepBack(): void {
   try {
     const thread = Number(basename(readlinkSync('/proc/thread-self')));
-    // The steps are relative to the current priority, because it is possible that the whole process already has a low
-    // priority.
+    // The new priority is computed from the current priority of the thread, because the whole process can already have
+    // a low priority.
     setPriority(thread, Math.min(getPriority(thread) + STEPS_BACK, constants.priority.PRIORITY_LOW));
   } catch {
     // Without `/proc` (not Linux), or without the right to change the priority, the thread keeps its old priority.

@@ -1,7 +1,7 @@
 /**
- * Reads lines of a chain file (each line is one block) and validates the blocks, including their signatures. A worker
- * thread of the reader does this work for each call of `read` with more than `INLINE_LINES_MAX` lines. The calling
- * thread does the work for all other calls of `read`, and for a call that no worker thread answers.
+ * Reads lines of a chain file (a text file with one block in each line) and validates the blocks, including their
+ * signatures. A worker thread of the reader does this work for each call of `read` with more than `INLINE_LINES_MAX`
+ * lines. The calling thread does the work for all other calls of `read`, and for a call that no worker thread answers.
  */
 
 import { selectEd25519 } from '../crypto/ed25519.ts';
@@ -29,11 +29,11 @@ export interface LineReader {
    * collector would have to move their objects again and again.
    *
    * @returns one item for each line. The item is usually the block of the line. The reader validates the block if its
-   *   height is above `knownHeight`. If the line contains no valid block, or if a member of the line contradicts the
-   *   block, the item is the line itself, so that the caller can read the line again and report the reason. For block
-   *   1, the item is always the line, because the caller compares block 1 with the genesis block of the network. The
-   *   reader keeps no reference to a line that it does not return, because a line takes three times the memory of its
-   *   packed block
+   *   height is above `knownHeight`. If the line contains no valid block, or if a JSON member of the line contradicts
+   *   the block (for example, a wrong `id`), the item is the line itself, so that the caller can read the line again
+   *   and report the reason. For block 1, the item is always the line, because the caller compares block 1 with the
+   *   genesis block of the network. The reader keeps no reference to a line that it does not return, because a line
+   *   takes three times the memory of its packed block
    */
   read(lines: readonly Buffer[]): Promise<Iterable<Block | Buffer>>;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Reads lines of a chain file in a worker thread of `line-reader.ts`. */
+/** Reads lines of a chain file (a text file with one block in each line) in a worker thread of `line-reader.ts`. */
 
 import { workerData } from 'node:worker_threads';
 import { selectEd25519 } from '../crypto/ed25519.ts';

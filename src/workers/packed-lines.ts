@@ -1,6 +1,6 @@
 /**
- * Reads lines of a chain file and validates their blocks, in a worker thread or on the calling thread. The input
- * consists of lines as bytes, and the output consists of packed blocks.
+ * Reads lines of a chain file (a text file with one block in each line) and validates their blocks, in a worker thread
+ * or on the calling thread. The input consists of lines as bytes, and the output consists of packed blocks.
  */
 
 import type { Ed25519 } from '../crypto/ed25519.ts';
@@ -13,8 +13,8 @@ const NONE = new Uint8Array(0);
 
 /**
  * Reads lines from `packed`, where the length of each line precedes the line. The function refuses a line that contains
- * no valid block, and a line with a member that contradicts the block. The result does not contain the reason for the
- * refusal. To get the reason, the caller reads the refused line again.
+ * no valid block, and a line with a JSON member that contradicts the block (for example, a wrong `id`). The result does
+ * not contain the reason for the refusal. To get the reason, the caller reads the refused line again.
  *
  * @param knownHeight blocks up to this height are not validated, because the node's chain already has these blocks
  * @returns for each line, the length of its packed block, then the packed block. For a refused line, the length is 0.

@@ -1,8 +1,9 @@
 /**
  * Stores the results of signature checks. The pool checks the signatures of each transaction that it receives. While
  * the cache has the results, the node does not repeat these checks when a block contains the transaction. There is one
- * exception: in a batch of more than `KEYED_CHECKS_MAX` checks (`verifier-pool.ts`), worker threads repeat the checks
- * of a transaction if the transaction objects in the block and in the pool differ.
+ * exception: for a batch of more than `KEYED_CHECKS_MAX` checks (`verifier-pool.ts`), worker threads repeat the checks
+ * of a transaction if the block and the pool have two separate JavaScript objects for this transaction, even if the
+ * contents of the two objects are equal.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -24,8 +25,9 @@ export class SignatureCache {
   readonly #answersOfObjects = new WeakMap<SignatureCheck, boolean>();
 
   /**
-   * @param entriesMax maximum number of results stored by key; each of these results takes at most about 260 bytes. For
-   *   each check object, the cache also stores the result as long as the object exists
+   * @param entriesMax maximum number of results that the cache stores under a text (the result of `checkKey`); each of
+   *   these results takes at most about 260 bytes. In addition, the cache stores the result for each check object as
+   *   long as the object exists
    */
   constructor(entriesMax: number) {
     this.#answers = new LruMap(entriesMax);
@@ -36,7 +38,10 @@ export class SignatureCache {
     return this.#answersOfObjects.get(check);
   }
 
-  /** Returns the stored result for a key of `checkKey`; undefined if no result is stored for the key. */
+  /**
+   * Returns the result that is stored under `key` (a result of `checkKey`); undefined if no result is stored under this
+   * key.
+   */
   recall(key: string): boolean | undefined {
     return this.#answers.get(key);
   }

@@ -34,7 +34,7 @@ export interface BackfillReport {
   readonly cpuMs: number;
   readonly ms: number;
   readonly rowsPerS: number;
-  /** Rows per second when clickhouse-client inserts the rows of the two tables from files. */
+  /** Rows per second when clickhouse-client inserts the rows of `transactions` and `balance_changes` from files. */
   readonly fileRowsPerS: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The program of the processes that `kills.ts` starts. A process fills a sink, or kills itself before the sink is
- * complete.
+ * The program of the processes that `kills.ts` starts. A process fills a sink. If the task of the process has a time
+ * `killAfterMs`, the process kills itself after this time, unless the sink is complete before.
  */
 
 import { systemClock } from '../../src/node/system.ts';

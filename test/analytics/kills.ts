@@ -1,6 +1,6 @@
 /**
- * Fills a sink with a sequence of processes. All processes except the last may kill themselves before the sink is
- * complete.
+ * Fills a sink with a sequence of processes. Each process except the last kills itself after a given time, unless it
+ * has completed the sink before.
  */
 
 import { fork } from 'node:child_process';
@@ -50,10 +50,12 @@ const FILLER = fileURLToPath(new URL('./filler.js', import.meta.url));
 const KILL_SPAN_MS = 1500;
 
 /**
- * Starts `kills` processes one after the other. If `kills` is not a multiple of 7, no two of these processes have the
- * same value of `killAfterMs`. Each process continues to fill the sink of the previous process. If a process completes
- * the sink before its kill, the function removes the sink, so that the next process starts with an empty sink. At the
- * end, one more process runs without a kill and completes the sink.
+ * Starts `kills` processes one after the other. Each process kills itself after its time `killAfterMs`. These times are
+ * spread evenly up to `KILL_SPAN_MS`, so that the kills interrupt different steps of the work. If `kills` is a multiple
+ * of 7, several processes have the same time, because the function computes the time from the remainder of 7 times the
+ * number of the process, divided by `kills`. Each process continues to fill the sink of the previous process. If a
+ * process completes the sink before its kill, the function removes the sink, so that the next process starts with an
+ * empty sink. At the end, one more process runs without a kill and completes the sink.
  *
  * @returns the engine of the complete sink, and the number of killed processes
  */

@@ -16,13 +16,19 @@ import { startTestDevnet, waitFor } from '../support/devnet.ts';
 
 export interface LagReport {
   readonly blocks: number;
-  /** Median of the lags of the measured blocks. */
+  /**
+   * Median of the lags of the measured blocks. The lag of a block is the time from its arrival at the node until the
+   * tables of the sink contain it.
+   */
   readonly medianMs: number;
   readonly p99Ms: number;
   readonly maxMs: number;
   /** Number of slots without a block, from the tip at the start of the measurement to the last measured block. */
   readonly missedSlots: number;
-  /** Number of complete copies of the chain that the second sink made without an error. */
+  /**
+   * Number of times that the Parquet sink copied the whole chain without an error. This sink copies the store of the
+   * node again and again during the measurement, as a load on the node.
+   */
   readonly wholeReads: number;
 }
 
@@ -32,7 +38,8 @@ const LOOK_MS = 20;
 const SEND_MS = 200;
 
 /**
- * Runs a devnet and measures the lag.
+ * Runs a devnet, and measures the lag of a ClickHouse sink: the time from the arrival of a block at a node until the
+ * tables of the sink contain the block.
  *
  * @param url HTTP address of a ClickHouse server
  */

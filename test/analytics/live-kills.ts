@@ -277,7 +277,8 @@ async function ownBlocks(node: TestNode, other: TestNode): Promise<{ readonly he
   );
   for (let height = tip; height > 0; height -= 1) {
     const [id, theirs] = await Promise.all([idAt(node, height), idAt(other, height)]);
-    // A height at which `other` has no block is skipped, because `other` may still get the block of `node`.
+    // A height at which `other` has no block is skipped, because it is possible that `other` gets the block of `node`
+    // later.
     if (id === undefined || id === theirs) return own;
     if (theirs !== undefined) own.push({ height, id });
   }

@@ -48,8 +48,8 @@ const GENERATED_RANGE_BLOCKS = 1_000;
 /** With `--store` or `--generated`: number of runs of each query. Later runs are faster if the data is in memory. */
 const QUESTION_TURNS = 3;
 /**
- * With `--golden`, the chain source of the sink reports this number of newest blocks as not final, so that the sink
- * also has a tail.
+ * With `--golden`, the chain source of the sink reports this number of newest blocks as not final, so that the sink has
+ * not only ranges of final blocks, but also a tail (blocks that the node can still revert).
  */
 const GOLDEN_TAIL_BLOCKS = 15;
 const GOLDEN_RANGE_BLOCKS = 10;

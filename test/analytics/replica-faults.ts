@@ -24,8 +24,8 @@ export interface ReplicaFaultsReport {
   readonly restarts: number;
   /**
    * During a `lags` fault, the replica that lacks rows runs alone for some time. Then the test restarts the other
-   * replica. This member counts the `lags` faults in which the sink had not written all blocks of the step
-   * (`STEP_BLOCKS`) before this restart.
+   * replica. This member counts the `lags` faults in which the sink had not yet written all blocks of this fault before
+   * this restart. During each fault, the sink is to write `STEP_BLOCKS` blocks.
    */
   readonly waits: number;
   /** For each comparison after a fault: a text for each table that differs from the rows of the chain. */
@@ -33,8 +33,8 @@ export interface ReplicaFaultsReport {
 }
 
 /**
- * Number of replicas of each shard. The only server of the first shard stores the markers of the sink. The test never
- * stops this server.
+ * Number of replicas of each shard. The only server of the first shard stores the markers of the sink (rows that show
+ * which groups of rows the sink has inserted completely). The test never stops this server.
  */
 export const SHARDS_WITH_REPLICA: readonly number[] = [1, 2];
 

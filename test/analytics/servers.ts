@@ -145,7 +145,7 @@ function startZooKeeper(folder: string, port: number): ChildProcess {
  */
 async function zooKeeperAnswer(port: number): Promise<string> {
   const socket = connect(port, '127.0.0.1');
-  // ZooKeeper may never answer a command that arrives while ZooKeeper starts.
+  // In some cases, ZooKeeper never answers a command that arrives while ZooKeeper starts.
   socket.setTimeout(ANSWER_MS_MAX, () => socket.destroy(new Error('ZooKeeper does not answer')));
   try {
     socket.end('srvr');

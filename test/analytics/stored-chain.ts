@@ -21,8 +21,8 @@ export interface StoredChainReport {
   /** Duration of the run of the sink, including its reads of the store. */
   readonly fillMs: number;
   /**
-   * A text for each range and each account whose values differ between the store and the sink. Also a text if the
-   * numbers of accounts differ.
+   * Differences between the store and the sink: one text for each range of heights whose transactions differ, one text
+   * for each account whose balance differs, and one text if the number of accounts differs.
    */
   readonly differences: readonly string[];
 }
@@ -31,7 +31,7 @@ export interface StoredChainReport {
 const RANGE_BLOCKS = 1_000;
 /**
  * In generation 2, the source of the sink reports this number of newest blocks as not final, so that the sink has a
- * tail.
+ * tail (blocks that the node can still revert).
  */
 const DEPTH = 202;
 

@@ -39,7 +39,7 @@ export class Arena {
   readonly latecomer: TestNode;
   readonly rules: Rules;
   readonly dialect: WireDialect;
-  /** True if any address may use the HTTP API of the nodes. */
+  /** True if the nodes allow every address to use their HTTP API. */
   readonly isPublic: boolean;
   /**
    * Text that the report shows for the attack. If this text is empty, the report shows how the connections of the

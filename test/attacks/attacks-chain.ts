@@ -131,8 +131,9 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
         const content = { kind: 'transfer', amount: 1n, recipientId: '1L' } as const;
         const transaction = makeTransaction(params, arena.keyPair('account_1'), content, { timestamp });
         const json = arena.rules.codec.transactionToJson(transaction);
-        // In generation 2, the signed bytes do not contain the network, so the signature is valid on every network.
-        // Therefore, send an invalid signature instead.
+        // In generation 3, the signature is for another network. In generation 2, the signed bytes do not contain the
+        // network, so each signature is valid on every network. Therefore, replace the signature by an invalid one in
+        // generation 2.
         return arena.generation === 3 ? json : { ...json, signature: 'ab'.repeat(64) };
       });
     },

@@ -148,8 +148,8 @@ export async function mustEnd(peer: Presence, who: string, insist?: () => unknow
 }
 
 /**
- * This limit is long, because a node on a busy machine can close a connection much later than a node on an idle
- * machine.
+ * Maximum time in milliseconds for which `mustEnd` waits until the node closes the connection of an attacker. The limit
+ * is long, because a node on a busy machine closes some connections much later than a node on an idle machine.
  */
 const END_MS_MAX = 60_000;
 const INSIST_MS = 500;
@@ -161,7 +161,7 @@ async function atMostInbound(arena: Arena): Promise<void> {
   if (inbound.length > INBOUND_MAX) throw new Error(`${inbound.length} inbound connections`);
 }
 
-/** Checks that a new honest peer gets a connection. Connections of the attacker may still be open. */
+/** Checks that a new honest peer gets a connection, even if connections of the attacker are still open. */
 async function letsIn(arena: Arena): Promise<void> {
   const peer = await arena.peer({ ip: '127.201.1.1', query: arena.query(5_002) });
   if (peer.end !== undefined) throw new Error('an honest newcomer was not let in');

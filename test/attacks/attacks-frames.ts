@@ -181,7 +181,8 @@ export const FRAME_ATTACKS: readonly Attack[] = [
         while (peer.unsentBytes > 0 && peer.end === undefined) await sleep(10);
         while (peer.end === undefined && performance.now() < untilMs) await sleep(10);
       });
-      // Sent bytes may still be in the buffers of the kernel. Wait until the node has read these bytes.
+      // Perhaps some of the sent bytes are still in the buffers of the kernel. Wait until the node has read these
+      // bytes.
       await sleep(500);
       const heldBytes = (await arena.usedBytes()) - bytesBefore;
       if (heldBytes > GROWTH_BYTES_MAX) throw new Error(`strangers hold ${Math.round(heldBytes / 1024 / 1024)} MB`);

@@ -32,8 +32,9 @@ const CONNECTIONS_PER_SOURCE = 50;
 const JUNK_BODIES = 200;
 
 /**
- * With the setting `default` of the nodes (see `Setting`), these attacks run only in generation 3, because the HTTP
- * admission is the same in both generations.
+ * With the setting `default` (only 127.0.0.1 is allowed to use the HTTP API of the nodes), these attacks run only in
+ * generation 3. The reason is that, in both generations, the same code decides which HTTP connections and requests the
+ * node accepts.
  */
 export const HTTP_ATTACKS: readonly Attack[] = [
   ...(['pipelined', 'unread', 'bombs', 'bodies'] as const).flatMap((kind) =>

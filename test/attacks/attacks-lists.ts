@@ -13,19 +13,22 @@ import type { End, Presence } from './intruder.ts';
 import type { Attack } from './measure.ts';
 
 /**
- * For each liar, the number of entries in its list. The node must close the connection of a liar whose list has more
- * than `ENTRIES_MAX` entries.
+ * For each liar (a server of the attacker that sends a list of false peer addresses to the node), the number of entries
+ * in its list. The node must close the connection of a liar whose list has more than `ENTRIES_MAX` entries.
  */
 const LENGTHS = [1_000, 1_000, 30_000, 30_000];
 const ENTRIES_MAX = 1_000;
 /**
- * Within this time, at least one liar of each list length must have sent its list to the node. The test does not wait
- * for all liars, because false entries may evict a liar from the peer book again and again.
+ * Each liar (a server of the attacker) sends a list of false peer addresses when the node asks for peers. `LENGTHS`
+ * contains the lengths of these lists. Within this time, at least one liar of each length must have sent its list to
+ * the node. The test does not wait for all liars, because it is possible that false addresses evict a liar from the
+ * node's peer book again and again.
  */
 const ASKED_MS_MAX = 120_000;
 /**
- * A liar that has not sent its list connects to the node again after this interval. All loopback addresses share one
- * bucket of the peer book, so false entries may have evicted the liar.
+ * A liar (a server of the attacker) sends a list of false peer addresses when the node asks for peers. A liar that has
+ * not sent its list connects to the node again after this interval. All loopback addresses share one bucket of the
+ * node's peer book, so it is possible that false addresses have evicted the liar from the peer book.
  */
 const INTRODUCED_AGAIN_MS = 20_000;
 
@@ -50,7 +53,10 @@ export const PEER_LISTS_ATTACK: Attack = {
   },
 };
 
-/** Interval at which a liar sends pings. A node of Lisk Core sends pings at the same interval. */
+/**
+ * Interval at which a liar (a server of the attacker that sends false peer addresses) sends pings to the node. A node
+ * of Lisk Core sends pings at the same interval.
+ */
 const PING_MS = 8_000;
 
 const LIARS = new WeakMap<Arena, readonly Liar[]>();
@@ -99,7 +105,10 @@ class Liar implements Presence {
     introduction.leave();
   }
 
-  /** How the node ended the connection over which the liar sent its list; undefined while the connection is open. */
+  /**
+   * How the node ended the connection over which this server sent its list of false peer addresses; undefined while the
+   * connection is open.
+   */
   get end(): End | undefined {
     return this.#end;
   }

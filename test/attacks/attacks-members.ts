@@ -94,7 +94,7 @@ function falseSignature(transactionId: string): MemberSignature {
 
 /**
  * Returns the number of false signatures of members that the node has checked so far. Does not count other refusals of
- * the pool, because honest peers may cause other refusals.
+ * the pool, because honest peers also cause other refusals in some cases.
  */
 async function looks(arena: Arena): Promise<number> {
   const metrics = await (await fetch(`${arena.target.url}/metrics`)).text();

@@ -21,8 +21,9 @@ export const NO_ATTACK: Attack = {
 };
 
 /**
- * Configuration of the nodes. With `default`, only 127.0.0.1 may use the HTTP API. With `public`, any address may use
- * the HTTP API. `portable` is `public` without the native library for signature checks.
+ * Configuration of the nodes. With `default`, the nodes allow only 127.0.0.1 to use the HTTP API. With `public`, the
+ * nodes allow every address to use the HTTP API. `portable` is `public` without the native library for signature
+ * checks.
  */
 export type Setting = 'default' | 'public' | 'portable';
 

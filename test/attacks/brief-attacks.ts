@@ -12,7 +12,10 @@ import { LATE } from './operator-watch.ts';
 
 const PACE = { seconds: 0.3, blocksAfter: 0, tries: 3 };
 
-/** Adds a test that attacks a devnet with all attacks of this generation and setting, one after the other. */
+/**
+ * Adds a test that attacks a devnet with all attacks that `attacksOn` lists for a protocol generation and a
+ * configuration of the nodes (`setting`), one after the other.
+ */
 export function testAttacks(test: TestFn, generation: 2 | 3, setting: Setting): void {
   test.serial(
     `a devnet of generation ${generation} keeps its peers, its chain and its memory under attack (${setting})`,

@@ -154,7 +154,7 @@ export function webSocketFrame(
   return Buffer.concat([head, Buffer.from(text)]);
 }
 
-/** A TCP connection without WebSocket. Sends `bytes`, which may be empty. */
+/** A TCP connection without WebSocket. Sends `bytes`; if this text is empty, sends nothing. */
 export class BareSocket implements Presence {
   readonly #socket: Socket;
   #end: End | undefined;

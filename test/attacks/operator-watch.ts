@@ -25,8 +25,9 @@ export const KEPT = 'memory went from';
 const RESIDENT_BYTES_MAX = 512 * 1024 * 1024;
 const GROWTH_MAX = 1.5;
 /**
- * A probe is late if its answer takes longer than `PROBE_MS_MAX`. This time does not include the time for which the
- * node or this process waits for a processor. At most `LATE_SHARE_MAX` of all probes may be late.
+ * A probe (an HTTP request to the attacked node) is late if its answer takes longer than `PROBE_MS_MAX`. The time for
+ * which the node or this process waits for a processor does not count. If the share of late probes is above
+ * `LATE_SHARE_MAX`, the test reports a fault of the node.
  */
 const PROBE_MS_MAX = 1_000;
 const LATE_SHARE_MAX = 0.01;
@@ -58,8 +59,8 @@ export class OperatorWatch {
   }
 
   /**
-   * Starts the probes before the attack. First, records the answers to the five fixed requests and the memory of the
-   * node.
+   * Starts the probes (one HTTP request to the node every 50 ms) before the attack. First, sends five predefined HTTP
+   * requests (`askedFrom`), and records the status codes of the answers, the id of block 1, and the memory of the node.
    */
   static async begin(arena: Arena): Promise<OperatorWatch> {
     return new OperatorWatch(arena, await askedFrom(arena, '127.0.0.1'), await arena.residentBytes());
@@ -89,8 +90,8 @@ export class OperatorWatch {
   }
 
   async #recovers(): Promise<boolean> {
-    // The deadline includes `PROBE_MS_MAX`, because a node that has recovered may need this time to answer the requests
-    // of one check.
+    // The deadline includes `PROBE_MS_MAX`, because a node that has recovered perhaps needs this time to answer the
+    // requests of one check.
     const deadlineMs = performance.now() + RECOVERY_MS_MAX + PROBE_MS_MAX;
     for (;;) {
       const isWell =

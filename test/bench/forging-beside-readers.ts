@@ -37,8 +37,8 @@ export async function measureForgingBesideReaders(options: ForgingOptions): Prom
     const firstSlot = slotAtMs(Date.now(), params) + 1;
     const { requestsPerSecond, p99Ms } = await load(node.plan.httpPort, targetOf, connections, durationMs);
     const lastSlot = slotAtMs(Date.now(), params) - 1;
-    // The node may forge the block of `lastSlot` just before the slot ends, and apply the block later. So wait until
-    // the next slot ends.
+    // It is possible that the node forges the block of `lastSlot` just before this slot ends, and applies the block
+    // later. So wait until the next slot ends.
     await sleep(Math.max(0, slotStartMs(lastSlot + 2, params) - Date.now()));
     const forged = await slotsWithBlock(node, params);
     const slots = Array.from({ length: lastSlot - firstSlot + 1 }, (_, at) => firstSlot + at);

@@ -11,7 +11,7 @@ const FOREIGN = '77'.repeat(32);
 
 /**
  * Makes a chain of ten blocks, and peers with the tip of this chain or with another tip. The returned function takes
- * the ids of the named peers, and makes the network view.
+ * the ids of the named peers (the peers that the operator lists in the configuration), and makes the network view.
  */
 async function viewWith(
   peers: readonly (readonly [tip: 'ours' | 'foreign', direction: Connection['direction']])[],

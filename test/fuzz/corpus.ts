@@ -14,7 +14,7 @@ interface Kept {
   readonly base64?: string;
 }
 
-/** Prefix of the reason for an input that once showed a fault. */
+/** Prefix that `why` (the reason for keeping an input) has if the input once showed a fault. */
 export const FOUND = 'found: ';
 
 export function corpusOf(target: string): readonly Buffer[] {

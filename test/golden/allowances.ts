@@ -79,7 +79,7 @@ export const ALLOWANCES: readonly Allowance[] = [
   },
 ];
 
-/** Allowed differences between our answers in the strict dialect and the recorded answers. */
+/** Allowed differences between our answers with `http.strictDialect` and the recorded answers of lisk-sdk nodes. */
 export const STRICT_ALLOWANCES: readonly Allowance[] = [
   ...ALLOWANCES.filter(isOfStrictDialect),
   {

@@ -1,7 +1,7 @@
 /**
- * Compares a node in the strict dialect with the recorded answers of a lisk-sdk node and with the API description of
- * lisk-sdk. Except for the allowed differences, the node must send the recorded answers. Every answer must match the
- * description.
+ * Starts a node with the strict dialect (`http.strictDialect`: only names that lisk-sdk has). Compares the answers of
+ * this node with the recorded answers of a lisk-sdk node, and with the API description of lisk-sdk. Except for the
+ * allowed differences, the node must send the recorded answers. Every answer must match the description.
  */
 
 import { join } from 'node:path';

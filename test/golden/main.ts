@@ -1,6 +1,7 @@
 /**
  * `npm run golden`: compares our accounts and answers with those that were recorded from a lisk-sdk node. The command
- * also compares the strict dialect with the API description in the package of lisk-sdk.
+ * also compares our answers in the strict dialect (`http.strictDialect`: only names that lisk-sdk has) with the API
+ * description in the package of lisk-sdk.
  */
 
 import { existsSync, writeFileSync } from 'node:fs';

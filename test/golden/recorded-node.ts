@@ -38,7 +38,10 @@ export interface RecordedNodeOptions {
   readonly override?: (api: NodeApi) => Partial<LocalNodeApi>;
   /** Options of the HTTP server that differ from the defaults. */
   readonly http?: Partial<HttpOptions>;
-  /** Number of reading processes beside the node. `answerFromProcesses` sets the default. */
+  /**
+   * Number of reading processes (processes that answer HTTP requests for the node). `answerFromProcesses` sets the
+   * default.
+   */
   readonly processes?: number;
 }
 
@@ -86,7 +89,10 @@ export async function startRecordedNode(options: RecordedNodeOptions): Promise<R
 
 let recordedProcesses = 0;
 
-/** Sets the number of reading processes for nodes that are started from now on. */
+/**
+ * Sets the default number of reading processes (processes that answer HTTP requests for a node) for all later calls of
+ * `startRecordedNode`.
+ */
 export function answerFromProcesses(processes: number): void {
   recordedProcesses = processes;
 }

@@ -180,7 +180,8 @@ test('a client with Expect: 100-continue is told to continue only where the body
 
 test('a body that comes through a proxy is read when its client has its turn', async (t) => {
   const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, trustProxy: true });
-  // A request that arrives with its connection waits, because the server first accepts other connections.
+  // The client sends the request as soon as the connection is open. The request then waits, because the server accepts
+  // waiting connections before it handles requests of strangers (clients that are not trusted).
   const client = await dial('127.0.0.1', requestBytes('POST /api/signatures', '{}', ['X-Forwarded-For: 192.0.2.1']));
   await client.until(({ statuses }) => statuses.length === 1);
   t.deepEqual(client.statuses, [400]);

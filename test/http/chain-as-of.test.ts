@@ -9,8 +9,8 @@ import { paramsWith } from '../support/fixtures.ts';
 import { Dice, nextStep } from '../store/world.ts';
 
 /**
- * A chain with its chain log. The fixture counts the reads of log records, and stores the chain as it was after each
- * record.
+ * A chain with its event log (`ChainLog`), which has one record for each appended or reverted block. The fixture counts
+ * the reads of records, and stores the chain as it was after each record.
  */
 function setUpChain() {
   const params = paramsWith();

@@ -1,4 +1,7 @@
-/** A node with a real store and event log. The process of the node, or reading processes, stream the events. */
+/**
+ * A fake node with a real store and a real event log. The process of the test sends the event streams. If `processes`
+ * is more than 0, reading processes (processes that answer HTTP requests for the node) send the event streams instead.
+ */
 
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
@@ -47,7 +50,11 @@ export interface EventFixtureOptions {
   readonly seed?: number;
   /** Largest number of records in the log. */
   readonly recordsMax?: number;
-  /** Number of reading processes. Must be 0 in tests that change objects of the answering process. */
+  /**
+   * Number of reading processes (processes that answer HTTP requests for the node). If the number is 0, the process of
+   * the test answers the requests. The number must be 0 in tests that replace or read objects of the process that
+   * answers the requests.
+   */
   readonly processes?: number;
   /** Returns the arrival time of a transaction in Unix milliseconds. By default all times are unknown. */
   readonly receivedAtOf?: (id: string) => number | undefined;
@@ -71,8 +78,8 @@ export async function setUpEvents(
   const queries = createQueries(store, params);
   const api: LocalNodeApi = {
     ...fake.api,
-    // Replaces the function of the fake node with the real `readyOf`, because reading processes use the real `readyOf`
-    // too.
+    // Replaces the function of the fake node with the real `readyOf`, because the reading processes (processes that
+    // answer HTTP requests for the node) also use the real `readyOf`.
     readyOf,
     receivedAtOf,
     confirmedTimes: () =>

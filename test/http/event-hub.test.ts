@@ -72,7 +72,8 @@ function setUpHub(t: ExecutionContext, blocks: number, replays?: LiveReplays) {
     ...fakeNode(3).api,
     peers: () => {
       reads.peers += 1;
-      // If `fail.peers` is true, the API simulates a silent node, from which a reading process gets no answer.
+      // If `fail.peers` is true, the API behaves as in a reading process (a process that answers HTTP requests for the
+      // node) whose requests to the node get no answer.
       return fail.peers ? Promise.reject(new Error('the node is silent')) : peers;
     },
     log: {

@@ -143,7 +143,9 @@ test('events that are no longer kept, and a position of another log, are reporte
     t.deepEqual([...subscriber.blocks.keys()].slice(0, 2), [21, 22]);
     subscriber.disconnect();
   }
-  // After a gap event, a client can also resume after the record `next - 1` without missing or repeating an event.
+  // The member `next` of the gap event (here 21) is the number of the first record that the log still has. If a client
+  // connects with the id `20.0`, which belongs to the record before it, the stream starts with record 21, without a gap
+  // event.
   const resumed = new EventSubscriber('types=blocks/new,log/gap');
   await resumed.connect(origin, '20.0');
   await until(() => resumed.blocks.size === 10, 'what is kept');

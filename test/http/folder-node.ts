@@ -1,6 +1,6 @@
 /**
- * A node whose chain is in a folder and does not grow. If `processes` is more than 0, reading processes answer the HTTP
- * requests.
+ * A node whose chain is in a folder and does not grow. If `processes` is more than 0, reading processes (separate
+ * processes that read the same folder) answer the HTTP requests.
  */
 
 import { join } from 'node:path';

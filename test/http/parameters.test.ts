@@ -60,8 +60,8 @@ const fraction = ['INVALID_TYPE', 'Expected type integer but found type number']
 const LONG_DIGITS = '9'.repeat(23);
 
 /**
- * Request targets that nodes of both generations refuse in both dialects. For each target, the table also contains the
- * whole body of the answer.
+ * Request targets that nodes of both generations refuse, with and without the option `strictDialect`. For each target,
+ * the table also contains the whole body of the answer.
  */
 const REFUSED: readonly (readonly [target: string, body: object])[] = [
   ['/accounts?limit=0', refusal('limit', [below(0, 1)])],
@@ -181,9 +181,9 @@ test('several failing parameters are reported in the order of their declaration'
 });
 
 /**
- * Wrong values that the extended dialect refuses. They are not in `REFUSED`, because the answer depends on the
- * generation or on the dialect. Each entry contains the generation of the node, the request target and the body of the
- * answer.
+ * Wrong values that the extended dialect (the default, with names that lisk-sdk does not have) refuses. They are not in
+ * `REFUSED`, because the answer depends on the generation or on the dialect. Each entry contains the generation of the
+ * node, the request target and the body of the answer.
  */
 const OWN: readonly (readonly [Generation, string, object])[] = [
   [3, '/peers?state=9', mismatch('state', 'string', 'number')],
@@ -223,7 +223,8 @@ test("both spellings are accepted; a strict dialect refuses the other generation
     for (const target of targets[generation]) {
       t.is((await lenient(`/api${target}`)).status, 200, target);
       t.is((await strict(`/api${target}`)).status, 400, target);
-      // The routes without the prefix `/api` always use the extended dialect.
+      // The option `strictDialect` does not change the routes without the prefix `/api`. These routes always use the
+      // extended dialect, which has the names of both generations.
       t.is((await strict(target)).status, 200, target);
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Tests the JSON members in the HTTP answers of a node with `strictDialect`. Each answer may contain only members that
- * the reference's API description names for this answer.
+ * Tests the JSON members in the HTTP answers of a node with `strictDialect`. Each answer must contain only members that
+ * the API description of the reference (lisk-sdk) names for this answer.
  */
 
 import { readFileSync } from 'node:fs';
@@ -53,7 +53,10 @@ function membersOf(value: unknown, at = ''): string[] {
   });
 }
 
-/** Returns a fake node whose answers in the extended dialect contain many members that the reference does not have. */
+/**
+ * Returns a fake node. Without the option `strictDialect`, the answers of this node contain many members that the
+ * reference (a lisk-sdk node) does not have.
+ */
 function nodeWithAllMembers(generation: 2 | 3) {
   const fake = populatedNode(generation);
   fake.reorgs = { count: 1, latest: [{ timeMs: 0, commonHeight: 1, revertedBlocks: 1 }] };

@@ -1,8 +1,8 @@
 /**
  * The interop cases, each with a letter. In each case, nodes of lisk-sdk (real nodes) and nodes of this project run in
  * one network. `GROUPS` puts the cases into groups. All cases of one group run in one world: a network and other
- * resources (`world.ts`). Cases (d), (e) and (f) run one after another with the same five nodes, which share the
- * delegates.
+ * resources (`world.ts`). Cases (d), (e) and (f) run one after another with the same five nodes. Each of these nodes
+ * forges with a part of the delegates.
  */
 
 import type { Generation } from '../../src/protocol/params.ts';
@@ -30,7 +30,7 @@ export type Letter = 'a' | 'b' | 'c' | 'd' | 'e' | 'f' | 'g';
 export const GROUPS: readonly (readonly Letter[])[] = [['a'], ['b'], ['c'], ['d', 'e', 'f'], ['g']];
 export const GENERATIONS: readonly Generation[] = [3, 2];
 
-/** Returns all cases, by letter, for a run in this world. */
+/** Returns all interop cases with their letters as keys. The cases run in `world` (a network and other resources). */
 export function casesIn(world: World): Readonly<Record<Letter, InteropCase>> {
   let net: Promise<MixedNet> | undefined;
   const inNet = (run: (net: MixedNet) => Promise<string>) => async () => run(await (net ??= MixedNet.start(world)));

@@ -21,8 +21,9 @@ const KEY_BYTES = 32;
 const BYTES_MAX = 1024 * 1024;
 const FIRST_TYPE_GEN3 = 8;
 /**
- * Network identifier for the signer when the user gives no `--network`. The value has no effect: only signatures of
- * generation 3 cover the network identifier, and the command does not check these signatures without a network.
+ * Network identifier that `bloomery decode` passes to `createSigner` if the user gives no `--network`. The value has no
+ * effect: only signatures of generation 3 cover the network identifier, and the command does not check these signatures
+ * without a network.
  */
 const NO_NETWORK = '0'.repeat(64);
 

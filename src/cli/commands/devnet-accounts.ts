@@ -1,6 +1,6 @@
 /**
- * `bloomery devnet accounts`: lists the accounts and passphrases of a packaged devnet, or of a network that was made
- * with `bloomery genesis create`.
+ * `bloomery devnet accounts`: lists the accounts and passphrases of a devnet that is part of the Bloomery package, or
+ * of a network that was made with `bloomery genesis create`.
  */
 
 import { bloomeryHome, findNetworkDirectory, packagedNetworkDirectory } from '../../config/network.ts';

@@ -89,18 +89,20 @@ function printRecord(record: SigningRecord, endSigning: () => void, isKept: bool
 }
 
 /**
- * Imports a signing record. After the first import of a record that is not a copy, this node can usually sign as soon
- * as the exporting node could have signed. Sometimes, however, the record possibly lacks signatures of some or all of
- * the delegates. For these delegates, the node signs only after it has made sure that no other node signs for them. One
- * such case is a watermark on this machine that is newer than the record (`importRecord`). If this process can write to
- * the file of the record, the first import marks the file as a copy. The first import also stores, on this machine, the
- * path of the data folder into which it imported the record.
+ * Imports a signing record, which contains the last signed headers of delegates. After the first import of a record
+ * that is not marked as a copy, this node can usually sign as soon as the node that exported the record could have
+ * signed. Sometimes, however, the record possibly lacks signatures of some or all of the delegates. For these
+ * delegates, the node signs only after it has made sure that no other node signs for them. For example, this is the
+ * case if the watermark of a delegate on this machine contains a newer header than the record (`importRecord`). A
+ * watermark is the newest header that a delegate has signed, stored outside of the data folder. If this process can
+ * write to the file of the record, the first import marks the record in this file as a copy. The first import also
+ * stores, on this machine, the path of the data folder into which it imported the record.
  *
- * After the import of a copy, the node waits before it signs, to make sure that no other node signs. A repeated import
- * counts as the import of a copy, except if all the conditions below hold. If all of them hold, the repeated import
- * changes nothing in the journal, and therefore causes no new wait:
+ * After the import of a record that is marked as a copy, the node waits before it signs, to make sure that no other
+ * node signs. A repeated import of the same record has the same effect, except if all the conditions below hold. If all
+ * of them hold, the repeated import changes nothing in the journal, and therefore causes no new wait:
  *
- * - The file is not marked as a copy.
+ * - The record is not marked as a copy.
  * - The data folder is the same as at the first import.
  * - The record would add nothing to the journal in this folder (`knowsAllOf`).
  * - Neither the journal nor a watermark makes the record doubtful (`importRecord`).
@@ -151,7 +153,8 @@ export function forgingImport(file: string, flags: ForgingImportFlags): void {
 }
 
 /**
- * Returns the watermarks of the node's signatures (see `WatermarkFiles`); undefined if the node stores no watermarks.
+ * Returns the watermarks of the network's delegates; undefined if the node stores no watermarks. A watermark is the
+ * newest signed header of a delegate, stored outside of the data folder (see `WatermarkFiles`).
  */
 function watermarksIn(network: Network, folder: string | undefined): WatermarkFiles | undefined {
   return folder === undefined ? undefined : new WatermarkFiles(folder, network.params.networkIdentifier, SILENT);

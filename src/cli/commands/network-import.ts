@@ -21,8 +21,8 @@ const FILE_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
  * @throws ProtocolError if the name is invalid, if an input file cannot be read, if the input files do not belong
- *   together, or if the folder must not be replaced. Also if the name is the name of a packaged network and `--out` is
- *   not given
+ *   together, or if the folder must not be replaced. Also if `--out` is not given, and a network of the Bloomery
+ *   package already has the name
  */
 export function networkImport(flags: NetworkImportFlags): void {
   const { name, protocolVersion } = flags;

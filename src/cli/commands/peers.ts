@@ -46,7 +46,7 @@ function verdictText({ verdict, direction, since, until, code, reason }: PeerVer
     case 'known':
       return 'known';
     default:
-      // A newer node can send a verdict that this program does not know.
+      // A node of a newer version can send a state of a peer (`verdict`) that this program does not know.
       return `${String(verdict)}${why}`;
   }
 }

@@ -92,9 +92,10 @@ async function checkPorts(config: Config, directory: string): Promise<void> {
 }
 
 /**
- * Returns a text for the user if the forging keys of the network are published. The text says that no block is forged,
- * because no delegate forges on this node and no peer is configured. Returns undefined for any other network. Also
- * returns undefined if peers are configured, if `forging.force` is set, or if forging is disabled.
+ * Returns a text for the user if everybody knows the passphrases of the network's delegates (`Forgers.arePublished`),
+ * as on a devnet. The text says that no block is forged, because no delegate forges on this node and no peer is
+ * configured. The text also names two ways to forge blocks. Returns undefined for any other network. Also returns
+ * undefined if peers are configured, if `forging.force` is set, or if forging is disabled.
  */
 function forgingLack({ name, directory, forgers }: Network, { forging, p2p }: Config): string | undefined {
   if (forgers?.arePublished !== true || p2p.fixedPeers.length + p2p.seedPeers.length > 0) return undefined;

@@ -57,8 +57,9 @@ interface Report {
   /** Ranges of slots in which the forging scheduler of the node ran. */
   readonly looks?: readonly { readonly fromSlot: number; readonly toSlot: number }[];
   /**
-   * Ranges of slots during which the tip of the queried node stayed at the height `height - 1`. By the last slot of
-   * such a range, other nodes have possibly begun a later round, and this round has another forging order.
+   * Ranges of slots during which the tip of the queried node stayed at the height `height - 1`. In these slots, the
+   * node used the forging order of the round of `height`. It is possible that, before the last slot of such a range,
+   * other nodes had already begun a later round, which has another forging order.
    */
   readonly oldOrders?: readonly { readonly fromSlot: number; readonly toSlot: number; readonly height: number }[];
 }

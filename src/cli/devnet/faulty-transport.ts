@@ -60,8 +60,8 @@ interface Line {
   /** Requests of this node to the peer that wait for an answer. */
   readonly asked: Set<PendingRequest>;
   /**
-   * Last information that the peer sent about itself. If a fault dropped this information, the engine of this node has
-   * not received the information.
+   * Last information that the peer sent about itself. If a fault dropped this information, the engine of this node (the
+   * code that uses this transport) has not received the information.
    */
   latest: PeerInfo | undefined;
   /**
@@ -84,9 +84,10 @@ export class FaultyTransport implements Transport {
   }
 
   /**
-   * Replaces the faults. It is possible that the old faults dropped the latest information that a peer sent about
-   * itself. If the link to this peer is now neither cut nor lossy, the engine receives this information after the delay
-   * of the link.
+   * Replaces the faults. For each peer, `Line.latest` keeps the latest information that the peer sent about itself,
+   * even if the old faults dropped this information on its way to the engine (the code that uses this transport). If
+   * the link to such a peer is now neither cut nor lossy, this method passes the kept information to the engine. The
+   * engine receives the information after the delay of the link.
    */
   set(links: NodeFaults['links']): void {
     this.#faults = byPort(links);

@@ -201,8 +201,9 @@ export class NodeAgent implements NodeControl {
         return { ...this.state(), isConfirmed };
       }
       case 'impersonate':
-        // Marks the store, because its chain can get signatures that are not valid. If the node is not built yet,
-        // `built` marks the store later.
+        // From now on, the chain can get blocks and transactions without valid signatures. `markUnsigned` therefore
+        // writes a mark into the store. A node outside a devnet refuses a store with this mark. If the node is not
+        // built yet, the method `built` writes the mark later.
         if (this.#parts !== undefined) markUnsigned(this.#parts.store);
         this.#impersonation.add(request.publicKeys);
         break;

@@ -72,8 +72,9 @@ export class SlotMiner {
         forged === undefined ? [] : [{ link, forged, after }],
       );
       if (forgers.length === 0) emptySlots += 1;
-      // If the clock of a node is ahead of the devnet's clock, the block of this node can belong to a slot after
-      // `slot`. If the devnet's clock has reached this later slot, the later slot counts as tried.
+      // If the clock of a node is ahead of the devnet's clock, the node possibly forged its block in a slot after
+      // `slot`. The devnet's clock possibly reached this later slot while the nodes forged. Only in this case, the
+      // later slot counts as tried.
       this.#triedSlot = Math.max(this.#triedSlot, this.#filledBy(forgers.map(({ after }) => after)));
       for (const { link, forged, after } of forgers) {
         state = after;

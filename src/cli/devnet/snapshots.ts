@@ -1,6 +1,8 @@
 /**
- * Makes and restores snapshots of a whole devnet. A snapshot contains the chains, signing journals and transaction
- * journals of all nodes, the pools of the running nodes, the setting of the chain clock, and the mining mode.
+ * Makes and restores snapshots of a whole devnet. For each node, a snapshot contains the chain, the signing journal
+ * (the headers that the node's delegates have signed) and the transaction journal (the transactions and signatures that
+ * the node has accepted from clients). A snapshot also contains the pools of the running nodes, the setting of the
+ * chain clock, and the mining mode.
  */
 
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -48,8 +50,8 @@ interface SnapshotRecord extends SnapshotFacts, TimeState {
 
 const SNAPSHOTS_FOLDER = 'snapshots';
 /**
- * Access rights of the folder of a snapshot. Other users must not read the chains and journals in this folder, even if
- * they can read the folder of the devnet.
+ * Access rights of the folder of a snapshot. Other users must not read the chains, signed headers and transactions in
+ * this folder, even if they can read the folder of the devnet.
  */
 const OWNER_ALONE = 0o700;
 const RECORD_FILE = 'snapshot.json';
@@ -176,7 +178,9 @@ export class Snapshots {
 
   /**
    * Returns all nodes, if the caller can now copy or replace the files of each node. Each node must be in one of two
-   * states: its process answers, or its process has ended and the supervisor does not restart the process.
+   * states. In the first state, the process of the node answers, so the caller can ask this process to copy the node's
+   * files or to close them. In the second state, the process of the node has ended, and the supervisor does not restart
+   * the process.
    *
    * @throws ProtocolError `DEVNET_NODE_PAUSED` for a node that is paused, does not answer, or waits for its restart,
    *   because the present process or the next process of this node can write to the files

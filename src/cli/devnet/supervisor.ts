@@ -69,7 +69,8 @@ const STARTUP_POLL_MS = 150;
 const STOP_MS = 10_000;
 
 /**
- * Makes the parts of a devnet that has real processes.
+ * Makes the `DevnetParts` of a devnet whose nodes run as real processes: functions that start a node, create an HTTP
+ * client for a node, give the time, and wait.
  *
  * @param linkOf function that returns the options of the connection between a started node and the supervisor
  */

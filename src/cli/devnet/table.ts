@@ -8,7 +8,10 @@ export interface NodeRow {
   readonly index: number;
   readonly httpPort: number;
   readonly wsPort: number;
-  /** Figures from the answers of the node; undefined while the node does not answer or gets no requests. */
+  /**
+   * Figures from the answers of the node; undefined while the node does not answer, or while the supervisor sends no
+   * requests to the node (for example, because the node is paused).
+   */
   readonly state:
     | {
         readonly height: number;

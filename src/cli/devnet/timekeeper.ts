@@ -1,8 +1,9 @@
 /**
  * Controls the time and the blocks of a devnet: one clock for all its nodes (the chain clock), and the time of the next
  * block. All changes of the clock, and all requests to forge, go through one serial queue. Therefore two commands never
- * mine in the same slot. In the mode `interval` without `intervalMs`, the nodes forge in each slot without a request.
- * With `intervalMs`, the timekeeper requests a block each time this interval has passed.
+ * mine in the same slot. In the mode `interval` without `intervalMs`, the nodes forge in each slot by the chain clock,
+ * without a request of the timekeeper. With `intervalMs`, the timekeeper requests a block each time this interval has
+ * passed.
  */
 
 import { SerialQueue } from '../../engine/serial-queue.ts';
@@ -102,7 +103,7 @@ export class Timekeeper {
     return this.#clock.nowMs();
   }
 
-  /** True while nodes forge only on request and leave all other slots empty. */
+  /** True while nodes forge only when the timekeeper requests a block, and leave all other slots empty. */
   get isHeld(): boolean {
     return !this.#hasBegun || this.#mode !== 'interval' || this.#options.intervalMs !== undefined;
   }
@@ -311,7 +312,11 @@ export class Timekeeper {
     });
   }
 
-  /** Runs work in the serial queue. During the work, nodes that forge without a request can still forge. */
+  /**
+   * Runs work in the serial queue, so that no other job of the timekeeper changes the clock or requests a block during
+   * the work. In the mode `interval` without `intervalMs`, the nodes also forge without requests of the timekeeper, so
+   * new blocks can appear during the work.
+   */
   exclusively<T>(work: () => Promise<T>): Promise<T> {
     return this.#queue.run(work);
   }

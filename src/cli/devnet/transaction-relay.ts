@@ -46,13 +46,20 @@ export class TransactionRelay {
     return true;
   }
 
-  /** Forgets all known and kept transactions. Called when the devnet has been reverted to a snapshot. */
+  /**
+   * Forgets which transactions are known, and the transactions that were given to `keep`. Called when the devnet has
+   * been reverted to a snapshot.
+   */
   forget(): void {
     this.#known.clear();
     this.#kept = [];
   }
 
-  /** Adds a transaction for the next call of `take`. @returns true if no other added transaction waits for this call */
+  /**
+   * Adds a transaction for the next call of `take`.
+   *
+   * @returns true if this is the first call of `add` since the last call of `take`
+   */
   add(arrived: Arrived): boolean {
     this.#arrived.push(arrived);
     return this.#arrived.length === 1;
@@ -71,7 +78,7 @@ export class TransactionRelay {
     this.#kept = [...this.#kept, ...arrived].slice(-KNOWN_TRANSACTIONS_MAX);
   }
 
-  /** Removes and returns the added and kept transactions. */
+  /** Returns the transactions that were given to `add` and `keep` since the last call of `take`. */
   take(): readonly Arrived[] {
     const arrived = [...this.#kept, ...this.#arrived];
     this.#kept = [];

@@ -9,7 +9,10 @@ import { LruMap } from '../../primitives/bounded.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import type { KeyPair, Payload } from '../../protocol/types.ts';
 
-/** Maximum number of remembered timestamps. Without a maximum, a devnet that runs for months would fill its memory. */
+/**
+ * Maximum number of results of `next` that an `UnusedTimestamps` object stores, each with its sender and payload.
+ * Without a maximum, a devnet that runs for months would fill its memory.
+ */
 const TIMESTAMPS_MAX = 20_000;
 
 export class UnusedTimestamps {

@@ -1,4 +1,7 @@
-/** Checks that need no running node: network folder, configuration, disk, store, signing journal, ports. */
+/**
+ * Checks that need no running node: network folder, configuration, disk, store, signing journal (the file of signed
+ * headers), ports.
+ */
 
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -47,7 +50,10 @@ export interface DiskReport {
    * of the request do not determine a chain.
    */
   readonly network: Network | ChainLocation['network'] | undefined;
-  /** True when another process, such as a running node, uses the signing journal of the data folder. */
+  /**
+   * True when another process, such as a running node, uses the signing journal of the data folder (the file with the
+   * headers that the node's delegates have signed).
+   */
   readonly isInUse: boolean;
 }
 

@@ -62,9 +62,10 @@ const SAMPLES = 3;
 const SAMPLES_MAX = 9;
 const SAMPLE_AGAIN_MS = 700;
 /**
- * If a node stays more than this number of blocks below its `networkHeight`, the doctor reports a fault. Of all
- * heights that the counted peers announce (`engine/network-view.ts`), `networkHeight` is the most frequent. It is
- * possible that fewer than half of the peers announce this height.
+ * If a node stays more than this number of blocks below its `networkHeight`, the doctor reports a fault.
+ * `networkHeight` is the most frequent of the heights that the connected peers announce. If the node dialled any of
+ * these peers, or if the operator named any of them, all other peers do not count (`engine/network-view.ts`). It is
+ * possible that fewer than half of the peers announce the height `networkHeight`.
  */
 export const LAG_BLOCKS_MAX = 2;
 /** If fewer than this percentage of the peers have the same tip as the node, the doctor reports a fault. */

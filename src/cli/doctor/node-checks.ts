@@ -90,15 +90,16 @@ function faultOfAnswer({ code, data }: ProtocolError): FaultCode {
   if (code === 'NODE_ANSWER_MALFORMED') return 'NODE_ANSWERS_ODDLY';
   // A node that refuses a request never sends a status below 300.
   if (Number(data['status']) < 300) return 'NODE_ANSWERS_ODDLY';
-  // The reason `NODE_SILENT` means that a reading process answered, but the process of the node did not answer the
-  // reading process.
+  // The reason `NODE_SILENT` means that a reading process (an extra process of the node that answers HTTP requests)
+  // answered, but the node's own process did not answer the reading process.
   return data['reason'] === 'NODE_SILENT' ? 'NODE_SILENT' : 'NODE_REFUSES';
 }
 
 /**
- * Returns the evidence that a node of an earlier build of Bloomery, or a node of lisk-sdk, answers; undefined if there
- * is no such evidence. Nodes of earlier builds and of lisk-sdk serve `/api/node/constants` without the member
- * `blockTime`. If an answer contains `blockTime`, a node of a later build of Bloomery sent this answer.
+ * Returns the evidence that a node of lisk-sdk answers, or a node of a Bloomery build that is too old for this doctor;
+ * undefined if there is no such evidence. The evidence is that the node serves `/api/node/constants`, but sends the
+ * member `blockTime` neither at this path nor at `/node/constants`. Nodes of lisk-sdk and old builds of Bloomery do not
+ * have this member. Newer builds of Bloomery, including the build of this doctor, have this member.
  *
  * @param error error of a query; this error is the reason why the doctor cannot check the node
  */
@@ -111,7 +112,8 @@ async function signOfEarlierBuild({ url, timeoutMs }: NodeRequest, error: Protoc
   try {
     const constants = await constantsBy(ask);
     if (constants.blockTime !== undefined) return undefined;
-    // With `http.strictDialect`, a node of this build sends `blockTime` only at its own path.
+    // With the option `http.strictDialect`, a node whose build has the member `blockTime` sends this member only at the
+    // path `/node/constants`, and not at `/api/node/constants`.
     const own = await constantsBy(nodeAsker(url, { ...options, isOwnKind: true }).ask).catch(ifProtocolError);
     if (own?.blockTime !== undefined) return undefined;
     const build = constants.build === undefined || constants.build === '' ? '' : ` (build ${constants.build})`;
@@ -155,7 +157,7 @@ function judgeChain({
   }
   const isBehind = samples.every((each) => each.networkHeight - each.height > LAG_BLOCKS_MAX);
   if (isBehind && samples.every(({ syncing }) => !syncing))
-    findings.push(finding('NODE_LAGS', `height ${height}, most peers have ${networkHeight}`));
+    findings.push(finding('NODE_LAGS', `height ${height}, the height of the network is ${networkHeight}`));
   // A lone node (`isAlone`) needs no peers. If no delegate forges on a lone node, the node serves only its existing
   // chain, so an old tip is no fault.
   const isArchive = state.isAlone === true && !forging.some((delegate) => delegate.forging);
@@ -207,8 +209,9 @@ function evidenceOfNone(peers: readonly PeerVerdictState[]): string {
 }
 
 /**
- * Reports missing readers (reading processes of the HTTP interface) only if at least one reader is missing in each
- * sample. A reader that the node has just replaced is missing in an early sample and runs in a later sample.
+ * Reports missing readers (extra processes of the node that answer HTTP requests) only if at least one reader is
+ * missing in each sample. A reader that the node has just replaced is missing in an early sample and runs in a later
+ * sample.
  */
 function judgeReaders({ samples }: NodeAnswers): readonly Finding[] {
   const missing = samples.map(({ readers }) => {
@@ -228,7 +231,8 @@ function judgeForging(seen: NodeAnswers): readonly Finding[] {
 /**
  * Returns one finding if at least one delegate waits with a code of `ELSEWHERE`. If the code is `FORGING_ELSEWHERE`,
  * the delegate starts to sign without action of the operator, usually after one of its slots has stayed empty. If the
- * code is `FORGING_MOVED`, the delegate signs only after the operator imports a signing record.
+ * code is `FORGING_MOVED`, the delegate signs only after the operator imports the delegate's signing record (the output
+ * of `bloomery forging export`).
  */
 function judgeElsewhere({ forging }: NodeAnswers): readonly Finding[] {
   const held = forging.filter(({ waiting }) => waiting !== undefined && ELSEWHERE.has(waiting.code));

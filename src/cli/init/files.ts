@@ -188,8 +188,9 @@ export function unitText(plan: InitPlan): string {
 }
 
 /**
- * Returns the folder for the watermarks of signatures. The service must be able to write to this folder. The function
- * ignores XDG_STATE_HOME, because systemd services do not have this variable.
+ * Returns the folder for the watermarks of signatures: files that contain the newest signed header of each delegate.
+ * The service must be able to write to this folder. The function ignores XDG_STATE_HOME, because systemd services do
+ * not have this variable.
  */
 function watermarkFolder(): string {
   return watermarkFolderOf('', {}) ?? '';

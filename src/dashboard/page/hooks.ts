@@ -35,22 +35,25 @@ export function useNow(): number {
 }
 
 /**
- * Returns false while the node catches up or does not answer. The dashboard then does not know the blocks of the
- * present slots.
+ * Returns false while the node catches up or does not answer. During this time, the dashboard lacks the newest blocks
+ * of the network.
  */
 export function useIsCurrent(): boolean {
   const { status, connection } = useLive();
   return status?.syncing !== true && connection !== 'lost';
 }
 
-/** Returns the present round; undefined until the node has sent its constants and the forgers. */
+/**
+ * Returns the present round: the round to which the next block belongs. The result is undefined until the node has sent
+ * its constants and the list of the delegates that forge in this round.
+ */
 export function useRound(): Round | undefined {
   const { blocks, forgers, blockTimeS, constants } = useLive();
   const isCurrent = useIsCurrent();
   const now = useNow();
   if (constants === undefined || forgers.length === 0) return undefined;
   const { activeDelegates } = constants;
-  // While the blocks of the present slots are unknown, the slot of the newest block counts as the present slot. Later
+  // While the node catches up or does not answer, the slot of the newest known block counts as the present slot. Later
   // slots do not count as missed, because the dashboard does not have the blocks of these slots yet.
   const currentSlot = isCurrent ? Math.floor((now - Date.parse(constants.epoch)) / 1000 / blockTimeS) : 0;
   return roundSlots({

@@ -30,7 +30,7 @@ export interface NodeRow {
    * not answer. If any other node does not answer, `status` in its row is undefined.
    */
   readonly status: Status | undefined;
-  /** Percentage of peers that have the tip of the node, from `smoothedPercent`; undefined without a status. */
+  /** Percentage of peers that have the tip of the node, from `smoothedPercent`; undefined if `status` is undefined. */
   readonly consensus: number | undefined;
 }
 
@@ -51,7 +51,8 @@ export interface LiveState {
   readonly forgers: readonly Forger[];
   /**
    * Names of delegates, by public key. The map keeps the names from all answers since the dashboard was opened. The
-   * answers contain the forgers, and the first 101 delegates by rank (generation 2) or by vote weight (generation 3).
+   * answers contain two groups of delegates: the delegates that forge in the present round of the network, and the
+   * first 101 delegates by rank (generation 2) or by vote weight (generation 3).
    */
   readonly names: ReadonlyMap<string, string>;
   readonly peers: readonly Peer[];
@@ -106,11 +107,14 @@ export class Live {
   #state: LiveState = EMPTY;
   readonly #listeners = new Set<Listener>();
   #events: EventSource | undefined;
-  /** Samples of the consensus and the lag of each node, by origin of the node. */
+  /**
+   * Samples of the consensus and the lag of each node. The key is the origin (scheme, host and port) of the node's HTTP
+   * interface.
+   */
   readonly #samples = new Map<string, readonly Sample[]>();
   #isLoading = false;
   #isPolling = false;
-  /** Origins of the nodes that have not yet answered the last request for their row. */
+  /** Origins (scheme, host and port) of the nodes from which `#loadRow` still waits for an answer. */
   readonly #askedNodes = new Set<string>();
   #isFilling = false;
 

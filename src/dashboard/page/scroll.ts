@@ -24,8 +24,9 @@ const SETTLED_MS = 1000;
 /**
  * Time in milliseconds. If the page is too short for the scroll position, two conditions must hold before
  * `scrollWhenThere` gives up: the length of the page has not changed for `SHORT_MS_MAX`, and no component waits for the
- * first answer to its request. `SHORT_MS_MAX` is longer than `SETTLED_MS`, because the dashboard repeats a failed
- * request when the next block arrives, and the answer can make the page long enough.
+ * first answer to its request. For a page that is long enough, the shorter time `SETTLED_MS` replaces `SHORT_MS_MAX`.
+ * For a page that is too short, the time is longer, because the dashboard repeats a failed request when the next block
+ * arrives, and the answer to this request can make the page long enough.
  */
 const SHORT_MS_MAX = 10_000;
 const NOTE_MS = 150;

@@ -1,6 +1,7 @@
 /**
- * Builds and signs the block of a slot, if a delegate of this node owns the slot and may sign. The forging scheduler
- * (`scheduler.ts`) decides when to build a block.
+ * Builds and signs the block of a slot, if a delegate of this node owns the slot and the double-forging guard
+ * (`double-forging-guard.ts`) allows the delegate to sign. The forging scheduler (`scheduler.ts`) decides when to build
+ * a block.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -51,9 +52,9 @@ export class BlockBuilder {
   }
 
   /**
-   * Returns the reason that the node shows after a failed write to the journal. Returns undefined if no write has failed
-   * since the last successful write. The reason does not stop the scheduler: in our next slot, the scheduler tries to
-   * forge, and therefore to write to the journal again.
+   * Returns the reason that the node shows after a failed write to the journal. Returns undefined if no write has
+   * failed since the last successful write. The reason does not stop the scheduler: in our next slot, the scheduler
+   * tries to forge, and therefore to write to the journal again.
    */
   journalNotReady(): NotReady | undefined {
     const writesFailSinceMs = this.#journalFailsSinceMs;
@@ -82,9 +83,10 @@ export class BlockBuilder {
   }
 
   /**
-   * Builds the block, and writes its header to the journal on disk before the block leaves this process. Returns
-   * undefined if there is no slot to forge (`slotToForge`), if the delegate may not sign, or if the guard,
-   * `Rules.forge` or the write to the journal throws a ProtocolError.
+   * Builds the block, and writes its header to the signing journal on disk before the block leaves this process.
+   * Returns undefined in three cases. First, `slotToForge` returns undefined. Second, the double-forging guard
+   * (`guard`) does not allow the delegate to sign, because the new header could contradict an earlier header of the
+   * delegate. Third, a later step throws a ProtocolError, for example because the write to the journal fails.
    */
   build(tip: TipView, isOnDemand: boolean): Block | undefined {
     const { chain, clock, pool, journal, clockWatch, waitUpdates, guard, missedSlots } = this.#dependencies;

@@ -9,20 +9,25 @@
 import type { Clock, ProcessTimes } from '../../ports/clock.ts';
 import type { Observer } from '../../ports/observer.ts';
 
-/** The changes between two successful readings of the clocks, in milliseconds. Only `setMs` can be negative. */
+/**
+ * The changes between two successful readings of the clocks, in milliseconds. Only the value of `setMs` is negative in
+ * some cases.
+ */
 export interface Passage {
-  /** Time in milliseconds for which the machine ran. */
+  /**
+   * Time in milliseconds for which the machine ran between the two readings. The time of a suspension does not count.
+   */
   readonly ranMs: number;
-  /** Processor time in milliseconds that the process used while the machine ran. */
+  /** Processor time in milliseconds that this process used between the two readings. */
   readonly processorMs: number;
   /**
-   * Time in milliseconds for which the machine was suspended; undefined if the node cannot read the third clock
-   * (`bootMs`).
+   * Time in milliseconds for which the machine was suspended between the two readings; undefined if the node cannot
+   * read the clock `bootMs` (a clock that continues to run during a suspension).
    */
   readonly sleptMs: number | undefined;
   /**
-   * Time in milliseconds by which the system clock was set forward; negative if it was set back. If `sleptMs` is
-   * undefined, `setMs` includes the time of a suspension.
+   * Time in milliseconds by which the system clock was set forward between the two readings; negative if it was set
+   * back. If `sleptMs` is undefined, `setMs` includes the time of a suspension.
    */
   readonly setMs: number;
 }
@@ -154,7 +159,9 @@ function passageOf(last: Reading, now: Reading): Passage {
 
 /**
  * Returns whether slots passed mainly because the system clock was set forward. In this case, the node had no time to
- * forge in the skipped slots. On a system without the third clock, the result can also be true after a suspension.
+ * forge in the skipped slots. Only on Linux can the node read a clock that continues to run during a suspension
+ * (`bootMs`). On other systems, a suspension looks like a step of the system clock, so the result is also true if the
+ * suspension was longer than the time for which the machine ran.
  */
 export function isSetPast({ ranMs, sleptMs = 0, setMs }: Passage): boolean {
   return setMs >= SET_MS_MIN && setMs > ranMs + sleptMs;

@@ -52,8 +52,9 @@ export interface PeerTips {
    */
   readonly areExpected: boolean;
   /**
-   * Whether this node dials peers. True in three cases: the configuration names peers, the node has dialled peers, or
-   * the node knows addresses of peers that are not connected. False if the node was started with `--no-peers`.
+   * Whether this node dials peers. True in three cases: the configuration names peers; a peer is connected that the
+   * node dialled or that the operator named; or the node knows addresses of peers that are not connected. False if the
+   * node was started with `--no-peers`.
    */
   readonly areDialsExpected: boolean;
   /**

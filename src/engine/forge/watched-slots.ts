@@ -1,37 +1,53 @@
 /**
- * Stores the slots that delegates of this node left unused because another node perhaps signs for them. The node
- * watches whether another node signs a block of the delegate in such a slot. `SlotWatch` decides about the signatures.
+ * Stores the unused slots of the delegates of this node. In an unused slot, this node deliberately made no block for
+ * the delegate, because another node perhaps signs for the delegate. The node watches whether another node signs a
+ * block of the delegate in such a slot. `SlotWatch` decides about the signatures.
  *
- * A slot without a block of the other node proves something only if this node would have got such a block. Therefore
- * the class also stores whether this node heard the network around the slot: shortly before the slot and shortly after
- * it, the chain got blocks that another node signed.
+ * If the other node makes no block in an unused slot, this is a sign that no other node signs for the delegate. The
+ * sign counts only if this node would have got such a block. Therefore the class also stores whether this node heard
+ * the network around the slot: shortly before the slot and shortly after it, the chain got blocks that another node
+ * signed.
  */
 
 import type { PublicKey } from '../../protocol/types.ts';
 
-/** A slot that a delegate left unused. */
+/**
+ * A slot of a delegate of this node. The node deliberately made no block in this slot, because another node perhaps
+ * signs for the delegate.
+ */
 interface UnusedSlot {
   readonly slot: number;
   /**
-   * Whether the slot counts for `count`. It does not count if it proves nothing: the delegate was in a hand-over, left
-   * the slot to another node, or waited for the end of a search. It also stops counting with `uncount`.
+   * Whether the method `count` counts the slot as a sign that no other node signs for the delegate. The value is false
+   * in three cases, in which an empty slot shows nothing. First, another node had signed a block of the delegate
+   * (`FORGING_ELSEWHERE`). Second, the delegate was in a hand-over: a wait until the rules of the generation allow the
+   * delegate to sign again (`HandOvers`). Third, this node still searched the chain for blocks that the delegate signed
+   * on another node. The method `uncount` also sets the value to false.
    */
   readonly isCounted: boolean;
   readonly isHeardBefore: boolean;
   readonly isHeardAfter: boolean;
 }
 
-/** A slot that a delegate left unused, and the id of the block that was in the delegate's watermark in this slot. */
+/**
+ * A slot in which this node deliberately made no block for a delegate, and the id of a block. During this slot, the
+ * delegate's watermark (a record of the delegate's newest signed header, stored outside of the data folder) named the
+ * block with this id.
+ */
 interface WatchedRecall {
   readonly slot: number;
   readonly blockId: string;
 }
 
 export interface CountedSlots {
-  /** Number of counted slots that are at least a round apart. */
+  /**
+   * Number of unused slots of the delegate that count as signs that no other node signs for the delegate. Only slots
+   * that are at least a round apart count (see `WatchedSlots.count`).
+   */
   readonly count: number;
   /**
-   * The newest slot that proves something, even if it is less than a round after another one; -Infinity if none does.
+   * The newest unused slot that can show that no other node signs for the delegate. Here, the slot can also be less
+   * than a round after another such slot. The value is -Infinity if there is no such slot.
    */
   readonly newest: number;
 }
@@ -39,22 +55,35 @@ export interface CountedSlots {
 /** Maximum number of unused slots that the class stores for each delegate. */
 const SLOTS_MAX = 64;
 /**
- * Minimum number of heard slots that the class stores. On a network with longer rounds, it stores as many heard slots
- * as a round has slots, because the order of the delegates, and so the distances, stay the same for a round.
+ * Number of heard slots that the class stores on a network with short rounds. A heard slot is the slot of a block that
+ * showed that this node hears the network (the argument of `hear`). If a round has more slots than this number, the
+ * class stores as many heard slots as a round has slots. The distances between the heard slots depend on the order of
+ * the delegates, which stays the same during a round.
  */
 const HEARD_MIN = 16;
-/** With fewer heard slots than this number, the class does not know their usual distances. */
+/**
+ * If the class has stored fewer heard slots (see `HEARD_MIN`) than this number, `#near` does not compute a usual
+ * distance between heard slots, and returns `NEAR_MIN`.
+ */
 const HEARD_KNOWN_MIN = 4;
 /**
- * Share of the distances between two heard slots (slots that `hear` was called with) that count as usual. If many slots
- * are stored, a few longer distances do not change what is usual.
+ * Share of the distances between two consecutive heard slots (slots that `hear` was called with) that count as usual.
+ * The shortest distances count as usual. If many slots are stored, a few long distances therefore do not change the
+ * longest usual distance.
  */
 const USUAL_SHARE = 0.9;
-/** Least value of `#near` in slots. In each network, it happens that a single slot has no block. */
+/**
+ * Least result of `#near`, in slots. `#near` returns the greatest distance at which a block before or after an unused
+ * slot shows that this node heard the network (got blocks of the network) around the unused slot. In each network, it
+ * happens that a single slot has no block.
+ */
 const NEAR_MIN = 2;
 /**
- * If the node hears nothing for this number of rounds, the watch begins again. In this time, the other node perhaps had
- * no connection either, so a slot from before and a slot from after do not belong together.
+ * If this node gets no new block that shows a connection to the network for this number of rounds, this node no longer
+ * assumes that it heard the network around the earlier unused slots (`#beginAgain`). During the pause, the other node
+ * that perhaps signs for the delegate had perhaps no connection either. An unused slot from before the pause and an
+ * unused slot from after the pause must therefore not count together as signs that no other node signs for the
+ * delegate.
  */
 const SILENT_ROUNDS_MAX = 2;
 
@@ -72,16 +101,20 @@ export class WatchedSlots {
   }
 
   /**
-   * Notes a slot that the delegate leaves unused. If the method is called again with the same slot, the first value of
-   * `isCounted` stays. A slot therefore does not count if a hand-over of the delegate ends during the slot. Such a slot
-   * proves nothing: another node with the delegate was perhaps in the same hand-over, and left the slot unused, too.
+   * Notes a slot that the delegate leaves unused (this node makes no block in the slot). If the method is called again
+   * with the same slot, the value of `isCounted` from the first call stays. Suppose that a hand-over of the delegate (a
+   * wait until the rules of the generation allow the delegate to sign again) ends during the slot. The first call,
+   * before the end of the hand-over, then passed false, so the slot does not count. Such a slot does not show that no
+   * other node signs for the delegate: another node with the delegate was perhaps in the same hand-over, and left the
+   * slot unused, too.
    *
-   * @param isCounted whether the slot counts for `count`
+   * @param isCounted whether the slot counts as a sign that no other node signs for the delegate (see `count`)
    */
   note(publicKey: PublicKey, slot: number, isCounted: boolean): void {
     const known = this.#slots.get(publicKey) ?? [];
     if (known.some((each) => each.slot === slot)) return;
-    // A later slot comes from a clock that was ahead. The watch then begins again.
+    // If a stored slot of the delegate is later than `slot`, the clock was ahead when the later slot was stored. In
+    // this case, the method forgets all stored slots of the delegate.
     const earlier = known.every((each) => each.slot < slot) ? known : [];
     const near = this.#near();
     const isHeardBefore = this.#heardSlots.some((heard) => heard < slot && slot - heard <= near);
@@ -90,7 +123,7 @@ export class WatchedSlots {
   }
 
   /**
-   * Call after this node has got a new block that shows that it hears the network.
+   * Call after this node has got a new block that shows that this node hears the network (gets blocks of the network).
    *
    * @param slot slot of the block
    */
@@ -112,7 +145,10 @@ export class WatchedSlots {
     }
   }
 
-  /** After this call, the unused slots before `slot` do not count as heard. */
+  /**
+   * Removes the mark `isHeardBefore` from all unused slots before `slot`: the class no longer assumes that this node
+   * got a block of another node shortly before such an unused slot. `SILENT_ROUNDS_MAX` gives the reason.
+   */
   #beginAgain(slot: number): void {
     for (const [publicKey, slots] of this.#slots) {
       this.#slots.set(
@@ -123,9 +159,11 @@ export class WatchedSlots {
   }
 
   /**
-   * Maximum number of slots between an unused slot and a block that shows that the node hears the network around this
-   * slot. The number is the longest usual distance between two heard slots (`USUAL_SHARE`). In a longer time without a
-   * block of another node, this node has perhaps lost its connection.
+   * Returns the greatest distance, in slots, at which a block before or after an unused slot shows that this node heard
+   * the network (got blocks of the network) around the unused slot. The result is the longest usual distance between
+   * two consecutive heard slots (slots that `hear` was called with; see `USUAL_SHARE`). A distance of more than a round
+   * counts as a round, and the result is at least `NEAR_MIN`. In a longer time without a block of another node, this
+   * node has perhaps lost its connection.
    */
   #near(): number {
     if (this.#heardSlots.length < HEARD_KNOWN_MIN) return NEAR_MIN;
@@ -148,7 +186,7 @@ export class WatchedSlots {
     this.#slots.set(publicKey, later);
   }
 
-  /** Notes a slot that the delegate leaves unused while its watermark has the block with the given id. */
+  /** Notes a slot that the delegate leaves unused while the delegate's watermark names the block with the given id. */
   noteRecall(publicKey: PublicKey, slot: number, blockId: string): void {
     this.#recalls.set(publicKey, { slot, blockId });
   }
@@ -158,18 +196,23 @@ export class WatchedSlots {
     return this.#slots.get(publicKey)?.at(-1)?.slot ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** The first slot after `above` that the delegate left unused, and around which the network was heard. */
+  /**
+   * The first slot after `above` that the delegate left unused, and around which this node heard the network (got
+   * blocks of other nodes shortly before and shortly after the slot).
+   */
   firstHeard(publicKey: PublicKey, above: number): number | undefined {
     return this.#slots.get(publicKey)?.find((each) => each.slot > above && isHeard(each))?.slot;
   }
 
   /**
-   * Counts the slots that the delegate left unused and that prove something (`UnusedSlot.isCounted`). The order of the
-   * delegates changes with each round, so two slots of a delegate can follow each other closely. One restart of another
-   * node can then cover both slots. Therefore only slots that are at least a round apart count. If the delegate left no
-   * slot unused for two rounds, the count begins again.
+   * Counts the unused slots of the delegate that are signs that no other node signs for the delegate
+   * (`UnusedSlot.isCounted`). The order of the delegates changes with each round, so two slots of a delegate can follow
+   * each other closely. One restart of another node can then cover both slots. Therefore only slots that are at least a
+   * round apart count. If the distance between two consecutive slots with `isCounted` is two rounds or more, the count
+   * begins again with the later slot.
    *
-   * @param isHeardOnly whether only slots count around which the network was heard
+   * @param isHeardOnly whether only slots count around which this node heard the network (got blocks of other nodes
+   *   shortly before and shortly after the slot)
    */
   count(publicKey: PublicKey, isHeardOnly: boolean): CountedSlots {
     let [count, newest, before, lastCounted] = [0, -Infinity, -Infinity, -Infinity];
@@ -188,13 +231,17 @@ export class WatchedSlots {
   }
 
   /**
-   * The newest slot that counts for `count`, also if the network was not heard around it; undefined if there is none.
+   * The newest unused slot of the delegate with `isCounted` (the slot can show that no other node signs for the
+   * delegate), even if this node did not hear the network around this slot; undefined if there is no such slot.
    */
   lastCounted(publicKey: PublicKey): number | undefined {
     return this.#slots.get(publicKey)?.findLast(({ isCounted }) => isCounted)?.slot;
   }
 
-  /** Whether the delegate left a slot before `slot` unused while its watermark had the block with the given id. */
+  /**
+   * Whether the delegate left a slot before `slot` unused while the delegate's watermark named the block with the given
+   * id (`noteRecall`).
+   */
   hasRecalled(publicKey: PublicKey, slot: number, blockId: string): boolean {
     const watched = this.#recalls.get(publicKey);
     return watched !== undefined && watched.blockId === blockId && slot > watched.slot;
@@ -205,12 +252,15 @@ export class WatchedSlots {
     this.#recalls.delete(publicKey);
   }
 
-  /** Forgets the slots that the delegate left unused, but not those of `noteRecall`. */
+  /** Forgets the slots that the delegate left unused, but not the slot that `noteRecall` noted. */
   forgetUnused(publicKey: PublicKey): void {
     this.#slots.delete(publicKey);
   }
 
-  /** After this call, the slots of the delegate before the slot `below` do not count for `count`. */
+  /**
+   * Sets `isCounted` to false for the delegate's unused slots before the slot `below`. The method `count` then no
+   * longer counts these slots as signs that no other node signs for the delegate.
+   */
   uncount(publicKey: PublicKey, below: number): void {
     const slots = this.#slots.get(publicKey);
     if (slots === undefined) return;

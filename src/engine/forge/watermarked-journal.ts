@@ -2,9 +2,10 @@
  * Combines the signing journal with the watermarks, which are stored outside the journal's folder. If somebody restored
  * the folder to an earlier state, the journal lacks the newest lines. In this case, the watermark of a delegate still
  * contains the last header that this delegate signed. A new header of the delegate must not contradict this last
- * header, so the constructor copies it to the journal. If the journal file is a copy, it is possible that the newest
- * lines of a delegate are missing. If no watermark shows whether these lines are missing, the delegate waits before it
- * signs, as if there were no journal.
+ * header. If the journal has an older header of the delegate, the constructor therefore copies the last header from the
+ * watermark to the journal. If the journal file is a copy, it is possible that the newest lines of a delegate are
+ * missing. If no watermark shows whether these lines are missing, the delegate waits before it signs, as if there were
+ * no journal.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -48,10 +49,12 @@ export class WatermarkedJournal implements SigningJournal {
     this.#journal = journal;
     this.#firstBlockId = firstBlockId;
     this.#watermarks = watermarks;
-    // If the watermark of a delegate of the journal is up to date, the delegates of the journal sign on this machine. A
-    // delegate without a watermark and without a header in the journal has then signed nothing. Two kinds of watermarks
-    // do not prove this: a copied watermark, because the copied folder is perhaps older than the last signature, and
-    // the watermark of a delegate that has left this machine.
+    // Suppose that a delegate of the journal has a watermark, and that this watermark is not older than the delegate's
+    // header in the journal. The node then assumes that all delegates of the journal sign on this machine. For each
+    // signature, the node also writes a watermark. A delegate of the journal that has neither a watermark nor a header
+    // in the journal has therefore signed nothing yet. Two kinds of watermarks do not justify the assumption. The first
+    // kind has the mark `isCopied`: such a watermark is perhaps an old copy, and lacks the last signature. The second
+    // kind belongs to a delegate that was handed over to another node (`movedAtS`).
     const isOfThisMachine = journal.delegates().some((delegate) => {
       const { isCopied, movedAtS } = watermarks?.read(delegate) ?? {};
       const isPresent = journal.last(delegate) !== undefined && this.outside(delegate) !== 'unknown';
@@ -61,7 +64,9 @@ export class WatermarkedJournal implements SigningJournal {
       const watermark = this.#readWatermark(delegate);
       if (journal.movedAtS(delegate) !== undefined) continue;
       const last = journal.last(delegate);
-      // If the journal has no header of the delegate, `recalled` returns the header of the watermark.
+      // If the journal has no header of the delegate (`last` is undefined), the constructor copies nothing from the
+      // watermark. `DoubleForgingGuard` later gets the header of the watermark from the method `recalled`, and decides
+      // whether to copy this header to the journal.
       if (watermark !== undefined && last !== undefined && isLater(watermark, last))
         this.#restore(delegate, watermark, observer, nowS);
       else if (
@@ -97,8 +102,9 @@ export class WatermarkedJournal implements SigningJournal {
     if (watermark === undefined) return 'unknown';
     const last = this.last(publicKey);
     if (last !== undefined && watermark.last?.blockId === last.blockId) {
-      // A backup that contains both the data folder and the watermarks restores both to the same earlier state, so a
-      // copied watermark proves nothing here.
+      // A watermark with the mark `isCopied` was perhaps restored from a backup. If the backup also restored the data
+      // folder, the journal and the watermark come from the same earlier state. Their equal headers then do not show
+      // that the journal is complete.
       return watermark.isCopied === true ? 'unknown' : 'agrees';
     }
     return isLater(watermark, last) ? 'later' : 'unknown';
@@ -129,8 +135,9 @@ export class WatermarkedJournal implements SigningJournal {
   }
 
   hold(publicKey: PublicKey, sinceS: number, isCopy = false, foreignS?: number): void {
-    // If the journal has a header, this method does not change `#seen`: if another process has signed since the last
-    // read, `record` must still refuse the next signature.
+    // `record` refuses a signature if the delegate's watermark differs from its text in `#seen`, because another
+    // process has then written the watermark. If the journal has a header of the delegate, this method therefore does
+    // not update `#seen`. After an update, `record` would not notice what the other process wrote before this call.
     const isFirst = this.#journal.last(publicKey) === undefined;
     const watermark = isFirst ? this.#readWatermark(publicKey) : this.#watermarks?.read(publicKey);
     const isElsewhere = this.#isSignedElsewhere(publicKey, watermark);
@@ -161,8 +168,9 @@ export class WatermarkedJournal implements SigningJournal {
 
   /**
    * Whether a delegate without a header in the journal has perhaps signed on another machine. This is possible in two
-   * cases: the watermark says that the delegate was handed over, or the watermark is a copy. The result is false if the
-   * journal already counts as a copy for the delegate (`isCopyFor`).
+   * cases: the watermark says that the delegate was handed over to another node, or the watermark has the mark
+   * `isCopied` (it is perhaps an old copy). The result is false if the journal already says that its record of the
+   * delegate comes from a copy (`isCopyFor`).
    */
   #isSignedElsewhere(delegate: PublicKey, watermark: Watermark | undefined): boolean {
     if (this.#journal.last(delegate) !== undefined || this.#journal.isCopyFor(delegate)) return false;
@@ -170,8 +178,9 @@ export class WatermarkedJournal implements SigningJournal {
   }
 
   /**
-   * Begins a wait of the delegate, as for a copied record. The start of the wait is after the header `last`. If the
-   * journal already has a later begin, this later begin stays.
+   * Writes the start of a wait of the delegate to the journal, and marks the journal's record of the delegate as a copy
+   * that perhaps lacks headers. The start of the wait is after the header `last`. If the journal already has a later
+   * start of a wait, this later start stays.
    */
   #holdAnew(delegate: PublicKey, nowS: number, last = this.last(delegate)): void {
     const heldSinceS = this.#journal.heldSinceS(delegate) ?? 0;
@@ -200,9 +209,9 @@ export class WatermarkedJournal implements SigningJournal {
 }
 
 /**
- * Returns the start of the wait (`SigningJournal.hold`) of a delegate that has perhaps signed headers after `last`. If
- * the start were not later than the header `last`, the wait would end immediately. The result is therefore after this
- * header, even if the clock is behind.
+ * Returns the start of the wait (`SigningJournal.hold`) of a delegate that has perhaps signed headers after `last`. A
+ * wait has ended if the journal has a header of the delegate that is not older than the start of the wait. The header
+ * `last` must not end the wait, so the result is after this header, even if the clock is behind.
  *
  * @param nowS present chain time in whole seconds
  */
@@ -218,8 +227,8 @@ export function watermarkOf(header: SignedHeader, firstBlockId: string | undefin
 
 /**
  * Returns whether a watermark is newer than the delegate's last header in the journal. If the watermark and the journal
- * name the same block, the watermark counts as newer only if it records a hand-over of the delegate (`movedAtS`),
- * because the hand-over came after the signature.
+ * name the same block, the watermark counts as newer only if it records that the delegate was handed over to another
+ * node (`movedAtS`). The reason is that the delegate was handed over after it had signed this block.
  */
 export function isLater({ last: marked, movedAtS }: Watermark, last: SignedHeader | undefined): boolean {
   if (marked === undefined) return movedAtS !== undefined && last === undefined;
@@ -228,10 +237,10 @@ export function isLater({ last: marked, movedAtS }: Watermark, last: SignedHeade
 }
 
 /**
- * Returns whether the delegate has perhaps signed a header later than the watermark, and its wait must begin again.
- * This is possible only if the watermark is a copy. If the journal has a wait that has begun after the header of the
- * watermark, this wait need not begin again. There is one exception: if the journal itself is a copy, the wait must
- * begin again.
+ * Returns whether the wait of the delegate must begin again because the delegate has perhaps signed headers after the
+ * header in the watermark. The result is false if the watermark does not have the mark `isCopied` (only a watermark
+ * that is perhaps an old copy can lack headers). For a watermark with this mark, the result is true in two cases: the
+ * journal file is perhaps a copy too, or the journal has no wait that starts after the header in the watermark.
  */
 function mayBeOutdated(watermark: Watermark, journal: FolderJournal, delegate: PublicKey): boolean {
   if (watermark.isCopied !== true) return false;
@@ -240,10 +249,11 @@ function mayBeOutdated(watermark: Watermark, journal: FolderJournal, delegate: P
 
 /**
  * Returns whether another process has signed the header of the watermark. This is the case if three conditions hold:
- * the journal says that the delegate waits, the header of the watermark is not older than the start of the wait, and
- * the journal has no such header. If this node had signed the header, the journal would have it, because the node
- * writes each header to the journal before it writes the watermark. It is possible that the other process continues to
- * sign, so the header of the watermark does not end the wait.
+ * the journal has the start of a wait of the delegate, the header of the watermark is not older than this start, and
+ * all headers of the delegate in the journal are older than this start. If this node had signed the header of the
+ * watermark, the journal would have this header, because the node writes each header to the journal before it writes
+ * the watermark. It is possible that the other process continues to sign, so the header of the watermark does not end
+ * the wait.
  */
 function isOfOtherSigner({ last: marked }: Watermark, journal: FolderJournal, delegate: PublicKey): boolean {
   const heldSinceS = journal.heldSinceS(delegate);

@@ -21,8 +21,8 @@ import {
 } from './addresses.ts';
 
 /**
- * Age in milliseconds after which a peer in the list `new` is stale. To make room in a full bucket of this list, the
- * book removes a stale peer rather than any other peer.
+ * Time in milliseconds after which a peer that was added to the list `new` is stale. To make room in a full bucket of
+ * this list, the book removes a stale peer rather than any other peer.
  */
 const STALE_MS = 86_400_000;
 /** Number of failed dials in a row after which the book moves a peer from the list `tried` to the list `new`. */
@@ -34,11 +34,11 @@ const NOTE_VERSION = 1;
 export interface KnownPeer {
   readonly info: PeerInfo;
   readonly list: 'new' | 'tried';
-  /** Time when the peer was added to its list; Unix time in milliseconds. */
+  /** Time when the peer was added to its present list (`new` or `tried`); Unix time in milliseconds. */
   readonly addedMs: number;
   /**
-   * Number of failed dials in a row after the peer entered its list; 0 for fixed and whitelisted peers. A restart of
-   * the node sets the number to 0.
+   * Number of failed dials in a row after the peer was added to its present list (`new` or `tried`); 0 for fixed and
+   * whitelisted peers. A restart of the node sets the number to 0.
    */
   readonly failures: number;
 }
@@ -245,8 +245,9 @@ export class PeerBook {
     const isTried = saved['list'] === 'tried';
     const bucket = saved['bucket'];
     if (typeof bucket !== 'number' || !(bucket >= 0 && bucket < (isTried ? TRIED_BUCKETS : NEW_BUCKETS))) return;
-    // In `info`, this method checks only `ip` and `wsPort`, because this node wrote the note. The node checked the
-    // other fields of `info` when it received them from a peer.
+    // Of the members of `info`, this method checks only `ip` and `wsPort`, from which the book computes the id of the
+    // peer. The method need not check the other members, because this node checked them when it received them from a
+    // peer, before it saved the book.
     this.#place(info as unknown as PeerInfo, isTried ? 'tried' : 'new', bucket, addedMs);
   }
 
@@ -263,8 +264,8 @@ export class PeerBook {
   }
 
   /**
-   * Removes one peer from a full bucket, but never a pinned peer. In a bucket of the list `new`, removes a stale peer
-   * if there is one. In all other cases, removes a random peer.
+   * Removes one peer from a full bucket, but never a pinned peer. In a bucket of the list `new`, removes a peer that
+   * was added more than `STALE_MS` ago, if there is one. In all other cases, removes a random peer.
    *
    * @returns false if all peers of the bucket are pinned
    */

@@ -165,9 +165,10 @@ export class ClockOffset {
   }
 
   #recordImport(blockId: BlockId, offsetMs: number): void {
-    // A sample of this block exists before its import in two cases. In the first case, an early copy of the block gave
-    // the sample, so the sample has a positive offset. In the second case, the node reverts the block and imports it
-    // again. All samples of the block then have the offset of the earliest copy, and this offset stays.
+    // A sample of this block exists before its import in two cases. In the first case, a copy of the block arrived
+    // before the slot of the block had begun, and gave a sample with a positive offset. This method then stores the
+    // offset 0 for the block. In the second case, the node imported the block before, reverted it, and now imports it
+    // again. The samples then have the offset of the first import, and this method stores this offset again.
     const earlier = [...this.#samples.values()].flat().find((sample) => sample.blockId === blockId);
     this.#blockOffsetsMs.set(blockId, earlier === undefined ? offsetMs : Math.min(0, earlier.offsetMs));
     const [oldest] = this.#blockOffsetsMs.keys();
@@ -285,8 +286,9 @@ export class ClockOffset {
       if (offsetMs !== undefined) byAddress.set(isLoopback(ip) ? peerId : ip, offsetMs);
     }
     const voices = [...byAddress.values()];
-    // Without this count of blocks on time, peers could send only blocks that were late for another reason, and keep
-    // back all blocks that are on time.
+    // Without this count, the given peers could make our clock seem to be ahead: they could send only blocks that
+    // arrive late although our clock is right, and keep back all blocks that are on time. The count also contains the
+    // blocks that other peers sent on time.
     const onTime = [...this.#blockOffsetsMs.values()].filter((ms) => ms >= -limitMs).length;
     const behind = onTime <= ON_TIME_MAX ? voices.filter((ms) => ms < -limitMs) : [];
     for (const beyond of [voices.filter((ms) => ms > limitMs), behind]) {

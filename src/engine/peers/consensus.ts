@@ -35,7 +35,9 @@ export function speaks({ height, broadhash }: PeerInfo, isYoung: boolean, nethas
 
 /**
  * Returns the percentage of peers whose announced tip is ours, rounded to two significant digits. The function uses
- * only the first hundred peers for which `speaks` returns true. The result is 0 if there is no such peer.
+ * only the first hundred peers that count in the consensus (`speaks` returns true). In generation 2, a peer that
+ * announces the genesis block as its tip does not count, unless our chain has only the genesis block. The result is 0
+ * if no peer counts.
  */
 export function consensusPercent(peers: readonly PeerInfo[], tip: OwnTip, nethash: string): number {
   const speaking = peers.filter((info) => speaks(info, tip.height === 1, nethash)).slice(0, COUNTED_PEERS_MAX);

@@ -4,7 +4,7 @@
  * dials the fixed peer again. Every `populateMs` milliseconds, a round of dialling starts. In this round, the node
  * dials peers of the peer book that are not fixed peers. The node dials seeds to get their lists of peers. Every
  * `shuffleMs` milliseconds, if `outboundMax` allows no further outbound connection, the node disconnects one peer that
- * it dialled. The node can then dial another peer in the next round.
+ * it dialled. The node can then dial another peer in the next round of dialling.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -54,7 +54,10 @@ export interface DiallerOptions {
    * seeds if `outboundMax` allows no further outbound connection.
    */
   readonly seeds: ReadonlyMap<PeerId, PeerAddress>;
-  /** Fixed and whitelisted peers. These peers stay in the peer book, even if a dial failed for a lasting reason. */
+  /**
+   * Fixed and whitelisted peers. These peers stay in the peer book, even if a dial failed for a reason that will not
+   * pass, for example because the peer is on another network (`DialOutcome`, `hopeless`).
+   */
   readonly pinned: ReadonlySet<PeerId>;
   readonly intervals: PeerIntervals;
   /** Returns true if an IP address is neither blacklisted nor banned. */
@@ -62,7 +65,7 @@ export interface DiallerOptions {
   /**
    * Called when a dial failed. Not called if the peer was already connected, or if the address leads back to this node.
    *
-   * @param isFinal true for a lasting reason, such as another network
+   * @param isFinal true if the reason will not pass, for example because the peer is on another network
    */
   dialFailed(peerId: PeerId, reason: CloseReason, isFinal: boolean): void;
 }
@@ -166,8 +169,8 @@ export class Dialler {
   }
 
   /**
-   * Dials the fixed peers that are due, and other peers if the next round is due. Then sets the timer for the next call
-   * of this method.
+   * Dials the fixed peers whose next dial is due. If the next round of dialling is due, also dials peers of the peer
+   * book. Then sets the timer for the next call of this method.
    */
   #tend(): void {
     if (this.#stopped) return;
@@ -183,8 +186,8 @@ export class Dialler {
   }
 
   /**
-   * Sets the timer to the start of the next round. If the dial of a fixed peer is due before this start, sets the timer
-   * to the time of this dial.
+   * Sets the timer to the start of the next round of dialling (see `PeerIntervals.populateMs`). If the dial of a fixed
+   * peer is due before this start, sets the timer to the time of this dial.
    */
   #arm(): void {
     if (this.#stopped) return;
@@ -303,9 +306,9 @@ export class Dialler {
   }
 
   /**
-   * Disconnects one outbound peer that is not a fixed peer, so that the next round dials another peer. It is possible
-   * that all outbound connections lead to peers of one attacker. Without this exchange, the attacker could keep these
-   * connections for an unlimited time.
+   * Disconnects one outbound peer that is not a fixed peer, so that the node dials another peer in the next round of
+   * dialling. It is possible that all outbound connections lead to peers of one attacker. Without this exchange, the
+   * attacker could keep these connections for an unlimited time.
    */
   #shuffleOne(): void {
     // If `outboundMax` allows a further outbound connection, the node can dial another peer and does not have to

@@ -1,8 +1,8 @@
 /**
  * Defines the points that each offence costs. A peer begins with 100 points of reputation. At 0 points, the node
- * disconnects the peer and bans the peer's IP address for a day. If a named peer has the same address, the node does
- * not ban the address. Only an offence that no honest node can commit, such as a block that is wrong on any chain,
- * costs all points.
+ * disconnects the peer and bans the peer's IP address for a day. However, the node does not ban the address if the
+ * operator named a peer at this address as a fixed, seed or whitelisted peer. Only an offence that no honest node can
+ * commit, such as a block that is wrong on any chain, costs all points.
  */
 
 import type { PeerOffenceCode } from '../../ports/transport.ts';

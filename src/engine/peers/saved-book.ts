@@ -26,8 +26,8 @@ export class SavedBook {
   }
 
   /**
-   * Loads the saved note into the peer book. If there is no note, or if the note cannot be read, the peer book in
-   * memory does not change.
+   * Loads the peer book that an earlier `save` wrote to the store as a note (a named record). If the store has no such
+   * note, or if the note cannot be read, the peer book in memory does not change.
    */
   load(): void {
     const { store, book, observer } = this.#dependencies;

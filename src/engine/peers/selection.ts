@@ -21,8 +21,9 @@ const LISTED_MIN = 100;
 /** Share of inbound connections that are safe from eviction because of their netgroup (see `selectToEvict`). */
 const NETGROUP_SHARE = 0.034;
 /**
- * Share of inbound connections that are safe from eviction because of short round trips. The third safe group in
- * `selectToEvict` also has at most this share of the inbound connections.
+ * Share of inbound connections that are safe from eviction because of short round trips. In addition, at most the same
+ * share of the inbound connections is safe because of a high `responsiveness`. The comment of `selectToEvict` explains
+ * this value.
  */
 const LATENCY_SHARE = 0.068;
 

@@ -9,8 +9,9 @@ import { ipOf } from './addresses.ts';
 import type { Ban, KnownPeer } from './book.ts';
 
 /**
- * Describes a connection that ended, or a dial that failed for a lasting reason. The members of `CloseReason` state the
- * code and the reason of this end or failure.
+ * Describes a connection that ended, or a dial that failed for a reason that does not change while both nodes run (for
+ * example, the peer belongs to another network). The members of `CloseReason` state the code and the reason of this end
+ * or failure.
  */
 export interface DroppedPeer extends CloseReason {
   readonly peerId: PeerId;
@@ -22,10 +23,13 @@ export interface DroppedPeer extends CloseReason {
 export interface VerdictSources {
   readonly connections: readonly Connection[];
   readonly known: readonly KnownPeer[];
-  /** Addresses of the named peers. */
+  /** Addresses of the peers that the operator named as fixed, seed or whitelisted peers. */
   readonly named: readonly PeerId[];
   readonly bans: readonly Ban[];
-  /** Connections that ended, and dials that failed for a lasting reason, oldest first. */
+  /**
+   * Connections that ended, and dials that failed for a reason that does not change while both nodes run (for example,
+   * the peer belongs to another network). Oldest first.
+   */
   readonly dropped: readonly DroppedPeer[];
   readonly nowMs: number;
   rolesOf(peerId: PeerId): readonly PeerRole[];
@@ -53,8 +57,9 @@ const ORDER: Readonly<Record<PeerVerdict['verdict'], number>> = {
 };
 
 /**
- * Returns one entry for each peer that is connected, named, dropped or in the peer book. Also returns one entry for
- * each banned IP address that belongs to none of these peers. Connected peers come first.
+ * Returns one entry for each peer that meets at least one of four conditions: the peer is connected, the operator named
+ * the peer (`named`), the peer book contains the peer (`known`), or an entry of `dropped` describes the peer. Also
+ * returns one entry for each banned IP address that belongs to none of these peers. Connected peers come first.
  */
 export function verdictsOf(sources: VerdictSources): readonly PeerVerdict[] {
   const connections = new Map(sources.connections.map((connection) => [connection.peerId, connection]));

@@ -50,8 +50,8 @@ export function admitFromPeer(
   payer: Payer,
   transaction: Transaction,
 ): Pooled {
-  // Peers can send far more transactions than the pool can process in its steps. If the queue `received` is full, the
-  // node refuses a new transaction without checking its signature.
+  // Peers can send far more transactions than the pool can verify. If the queue `received` is full, the node refuses a
+  // new transaction without checking its signature.
   if (queues.isFull('received') && !queues.has(transaction.id)) throw full(transaction.id);
   checkedNew(context, queues, payer, transaction);
   if (transaction.signatures.length > 0) refuseJunkSignatures(context, transaction);

@@ -111,7 +111,10 @@ class Spenders {
     this.#bySender.get(pooled.transaction.senderId)?.push({ pooled, state, place });
   }
 
-  /** Does the same as the function `demote` for all transactions of the given senders. */
+  /**
+   * Moves all indexed transactions of the given senders back to earlier queues (`DEMOTIONS`), so that the pool verifies
+   * these transactions again.
+   */
   demote(senders: ReadonlySet<Address>): void {
     const found = [...senders].flatMap((sender) => this.#bySender.get(sender)?.splice(0) ?? []);
     found.sort((a, b) => a.place - b.place);

@@ -36,8 +36,9 @@ export interface PoolLimits {
 /** Functions that the pool calls when an event happens. These functions must not throw. */
 export interface PoolEvents {
   /**
-   * Called when a transaction of a peer passes verification for the first time. Also called by `announce`, if the
-   * announced transaction is still in the pool. A transaction that lacks only members' signatures also passes.
+   * Called when a transaction of a peer passes verification for the first time. A transaction that lacks only members'
+   * signatures also passes. In addition, `TransactionPool.announce` calls this function for a transaction that came
+   * from a client or from the transaction journal, if this transaction is still in the pool.
    */
   verified(transaction: Transaction): void;
   /** Called when a member's signature was added to a pending transaction. */
@@ -78,17 +79,21 @@ export interface ReceiveReport {
 
 const DEFAULT_LIMITS: PoolLimits = { perQueueMax: 1000, releaseLimit: 25 };
 /**
- * Maximum time that a transaction waits in the pool, in seconds. For group transactions, `GROUP_AGE_MAX_S` applies
- * instead.
+ * Maximum time that a transaction waits in the pool, in seconds. For a transaction that needs signatures of the members
+ * of a multisignature account, `GROUP_AGE_MAX_S` applies instead.
  */
 const AGE_MAX_S = 10_800;
 /**
- * Maximum time that a group transaction waits in the pool, in seconds: a day, because the members need time to sign.
+ * Maximum time, in seconds, for which a transaction that needs signatures of the members of a multisignature account
+ * waits in the pool. The time is a day, because the members need time to sign.
  */
 const GROUP_AGE_MAX_S = 8 * AGE_MAX_S;
 export const WAITED_TOO_LONG = 'it waited too long';
 
-/** Returns true if a transaction has waited longer than `AGE_MAX_S`, or `GROUP_AGE_MAX_S` for a group transaction. */
+/**
+ * Returns true if a transaction has waited longer than its limit. The limit is `GROUP_AGE_MAX_S` for a transaction that
+ * needs signatures of the members of a multisignature account, and `AGE_MAX_S` for any other transaction.
+ */
 export function isTooOld(receivedAtMs: number, isOfGroup: boolean, nowMs: number): boolean {
   return Math.floor((nowMs - receivedAtMs) / 1000) > (isOfGroup ? GROUP_AGE_MAX_S : AGE_MAX_S);
 }

@@ -1,6 +1,8 @@
 /**
- * Selects the sync peer and the same-tip peers among the connected peers that are not in their backoff. A peer claims a
- * better chain if it announces a better tip than ours. If no peer announces a better tip, and
+ * Selects the sync peer (the peer whose chain the node downloads) and the same-tip peers (other peers that announce
+ * the same tip as the sync peer). The node selects only connected peers that are not in their backoff. The backoff of a
+ * peer is a time after a failed sync; during this time, the node does not sync from the peer. A peer claims a better
+ * chain if it announces a better tip than ours. If no peer announces a better tip than ours, and
  * `GenerationProfile.rivalsAtOurHeight` is true, the peers with another chain at our height count as peers that claim a
  * better chain.
  */
@@ -11,7 +13,7 @@ import type { AnnouncedTip } from '../../protocol/rules.ts';
 import type { Chain } from '../chain.ts';
 import type { Backoff } from './backoff.ts';
 
-/** Maximum number of same-tip peers that `sameTipPeersOf` returns. */
+/** Maximum number of peers that `sameTipPeersOf` returns. */
 const SAME_TIP_PEERS_MAX = 4;
 
 export interface CandidateDependencies {
@@ -100,7 +102,10 @@ export class Candidates {
       .map(({ peerId }) => peerId);
   }
 
-  /** Returns true if a peer that we dialled claims a better chain, and the sync peer is inbound or has disconnected. */
+  /**
+   * Returns true if two conditions hold: a peer that we dialled claims a chain that is better than ours, and the sync
+   * peer is inbound or has disconnected.
+   */
   isStrangerInTheWay(syncPeer: PeerId): boolean {
     const connection = this.#dependencies.transport.connections().find(({ peerId }) => peerId === syncPeer);
     return connection?.direction !== 'outbound' && this.#better(new Set([syncPeer]), isOutbound).length > 0;
@@ -120,8 +125,8 @@ export class Candidates {
   /**
    * Considers the connections for which `among` returns true, without the peers in `excluded` and the peers in their
    * backoff. If some of these peers announce a better tip than ours, the method returns the connections of the peers
-   * that announce the best tip. If none of these peers announces a better tip, and `rivalsAtOurHeight` is true, the
-   * method returns the result of `#rivals`.
+   * that announce the best tip. If none of these peers announces a better tip than ours, and `rivalsAtOurHeight` is
+   * true, the method returns the connections of the peers that have another chain at our height (`#rivals`).
    */
   #better(
     excluded: ReadonlySet<PeerId>,

@@ -40,13 +40,14 @@ export interface ConnectionHost {
   readonly headersTimeoutMs: number;
   /**
    * True if the connection stays open after the last answer, so that the node can read and discard further input.
-   * Always true for a trusted client. For a stranger, the result is false in two cases: many tasks of strangers wait
-   * (`FairScheduler.isPressed`), or `LINGERING_MAX` connections of strangers already stay open in this way.
+   * Always true for a trusted client. For a stranger (a client that is not trusted), the result is false in two cases:
+   * many tasks of strangers wait (`FairScheduler.isPressed`), or `LINGERING_MAX` connections of strangers already stay
+   * open in this way.
    */
   mayLinger(connection: ClientConnection): boolean;
   /**
-   * Counts a refusal. After too many refusals of a stranger, the stranger's address is shut out, and the connections of
-   * this address are closed.
+   * Counts a refusal. After too many refusals of a stranger (an untrusted client), the node closes the connections of
+   * the stranger's address, and refuses new connections of this address for a time (`SHUT_OUT_MS`).
    */
   refused(connection: ClientConnection, reason: RefusalReason): void;
   /**
@@ -96,8 +97,9 @@ export class ClientConnection implements CountedConnection, Holder {
   }
 
   /**
-   * Gives the connection its parser. A stranger's connection gets the parser only when it has a turn and its first
-   * bytes have arrived. A silent connection therefore costs almost nothing.
+   * Gives the connection its parser. The connection of a stranger (an untrusted client) gets the parser only when its
+   * first bytes have arrived and the scheduler (`FairScheduler`) gives the connection a turn. A silent connection
+   * therefore costs almost nothing.
    *
    * @param socket the TCP socket of the connection, or the TLS socket above the TCP socket
    * @param takeOver passes the socket to a server of node:http, as if the server had accepted the connection
@@ -249,9 +251,9 @@ export class ClientConnection implements CountedConnection, Holder {
   }
 
   /**
-   * Reads a stranger's connection for the first time, when the connection has a turn. Until this turn, the received
-   * bytes stay in the kernel. If no bytes have arrived when the turn comes, the connection gets a later turn after its
-   * first bytes have arrived.
+   * Reads the connection of a stranger (an untrusted client) for the first time, when the scheduler (`FairScheduler`)
+   * gives the connection a turn. Until this turn, the received bytes stay in the kernel. If no bytes have arrived when
+   * the turn comes, the connection gets a later turn after its first bytes have arrived.
    */
   #readFirst(work: () => void): void {
     const socket = this.#socket;
@@ -420,10 +422,10 @@ export class ClientConnection implements CountedConnection, Holder {
   }
 
   /**
-   * Updates the number of bytes that the node holds for a stranger's connection. The number is the unsent bytes of the
-   * answer, plus `INPUT_WEIGHT` times the bytes of input. When the node has accepted a body with a stated length, this
-   * length counts as input, even before the body arrives. When the node has accepted a body without a stated length,
-   * `BODY_BYTES_MAX` bytes count in addition to the held bytes (`RequestGate.bytes`).
+   * Updates the number of bytes that the node holds for the connection of a stranger (an untrusted client). The number
+   * is the unsent bytes of the answer, plus `INPUT_WEIGHT` times the bytes of input. When the node has accepted a body
+   * with a stated length, this length counts as input, even before the body arrives. When the node has accepted a body
+   * without a stated length, `BODY_BYTES_MAX` bytes count in addition to the held bytes (`RequestGate.bytes`).
    */
   #account(): void {
     if (this.isTrusted) return;

@@ -20,7 +20,7 @@ export interface CountedConnection {
   cutForNewcomer(): void;
 }
 
-/** Returns the maximum number of connections of all strangers together. */
+/** Returns the maximum number of connections of all strangers (untrusted clients) together. */
 export function strangersMaxOf(connectionsMax: number): number {
   return connectionsMax - Math.ceil(connectionsMax * RESERVED_SHARE);
 }
@@ -60,8 +60,8 @@ export class Connections<T extends CountedConnection> {
   isFullInTotal = false;
 
   /**
-   * Decides whether a new connection is allowed to stay. To make room for a stranger's new connection, the method can
-   * close an idle connection of another stranger (`makeRoom`).
+   * Decides whether a new connection is allowed to stay. To make room for the new connection of a stranger (an
+   * untrusted client), the method can close an idle connection of another stranger (`makeRoom`).
    *
    * @returns the reason to close the new connection; undefined if it is allowed to stay
    */
@@ -90,9 +90,9 @@ export class Connections<T extends CountedConnection> {
   }
 
   /**
-   * Makes room for a new connection of the address `key`: closes the oldest idle connection of the stranger with the
-   * most connections. The method closes no connection if this stranger has at most one connection more than the address
-   * `key` has now.
+   * Makes room for a new connection of the address `key`: closes the oldest idle connection of the stranger (untrusted
+   * client) with the most connections. The method closes no connection if this stranger has at most one connection more
+   * than the address `key` has now.
    *
    * @returns false if no connection was closed
    */

@@ -47,14 +47,18 @@ export class FairScheduler {
     return this.#waitingCount >= PRESSED_FROM;
   }
 
-  /** Records an accepted connection. Connections that wait to be accepted come before the tasks of strangers. */
+  /**
+   * Records that a connection was accepted. While further connections wait to be accepted, the node accepts these
+   * connections first, for about 50 ms at most (`AcceptPriority`). Only then does the node run the tasks of strangers
+   * (untrusted clients).
+   */
   accepted(): void {
     this.#accepting.accepted();
   }
 
   /**
-   * Counts work that was done outside the scheduler, such as accepting a connection, towards the share of strangers.
-   * The work took `costMs` milliseconds.
+   * Counts work that was done outside the scheduler, such as accepting a connection, towards the share of the main
+   * thread's time that work for strangers (untrusted clients) is allowed to take. The work took `costMs` milliseconds.
    */
   spend(costMs: number): void {
     this.#share.spend(costMs);

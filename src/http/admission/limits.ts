@@ -50,8 +50,9 @@ export const BODY_BYTES_MAX = 128 * 1024;
 
 /**
  * Maximum number of levels of objects and lists in a request body. A transaction has at most 258 levels, because its
- * asset has at most 256 levels. A reading process sends the body to the node. In a measurement, Node.js 20 could not
- * read a message with more than 1,900 levels, and the node ended.
+ * asset has at most 256 levels. If the node has reading processes (processes that answer HTTP for the node), these
+ * processes send request bodies to the node's own process in messages. In a measurement, Node.js 20 could not read a
+ * message with more than 1,900 levels, and the process that received the message ended.
  */
 export const BODY_LEVELS_MAX = 500;
 
@@ -74,16 +75,16 @@ export const INPUT_BYTES_MAX = BODY_BYTES_MAX + 64 * 1024;
 export const PIPELINED_BYTES_MAX = 16 * 1024;
 
 /**
- * Time limit in milliseconds for receiving the body of a request, from the end of its headers. Received bytes of a
- * stranger also wait at most this time for their turn (`fair-scheduler.ts`). The limit is longer than the largest
- * value that the configuration allows for `headersTimeoutMs` (40,000).
+ * Time limit in milliseconds for receiving the body of a request, from the end of its headers. The node also closes the
+ * connection of a stranger (an untrusted client) if received bytes of this connection wait longer than this time for
+ * their turn (`fair-scheduler.ts`).
  */
 export const REQUEST_TIMEOUT_MS = 60_000;
 
 /**
- * Time, in milliseconds, within which a stranger must read a complete answer. The time is enough for a megabyte at 140
- * kbit/s. With the default of `socketTimeoutMs`, the connection of a client that reads nothing is closed earlier, after
- * 20 seconds.
+ * Time, in milliseconds, within which a stranger (an untrusted client) must read a complete answer. The time is enough
+ * for a megabyte at 140 kbit/s. With the default of `socketTimeoutMs`, the connection of a client that reads nothing is
+ * closed earlier, after 20 seconds.
  */
 export const READING_TIMEOUT_MS = 60_000;
 
@@ -96,9 +97,10 @@ export const READING_TIMEOUT_MS = 60_000;
 export const LINGER_MS = 5_000;
 export const LINGER_BYTES_MAX = 128 * 1024;
 /**
- * Maximum number of strangers' connections that can stay open after their last answer (`LINGER_MS`) at the same time.
- * If this number is reached, the node closes any further connection directly after its last answer. The number can be
- * small, because few clients send input that the node does not read, such as a large body to a path that takes no body.
+ * Maximum number of connections of strangers (untrusted clients) that can stay open after their last answer
+ * (`LINGER_MS`) at the same time. If this number is reached, the node closes any further connection directly after its
+ * last answer. The number can be small, because few clients send input that the node does not read, such as a large
+ * body to a path that takes no body.
  */
 export const LINGERING_MAX = 64;
 
@@ -121,14 +123,16 @@ export const ADDRESSES_MAX = 20_000;
 export const SWEEP_MS = 500;
 
 /**
- * Time in milliseconds that the node subtracts from the budget of the `WorkShare` for each connection of a stranger,
- * because accepting and closing the connection takes about this time.
+ * Time in milliseconds that accepting and closing a connection takes. For each connection of a stranger (an untrusted
+ * client), the node subtracts this time from the budget of `WorkShare`: the main-thread time that the work for all
+ * strangers and all peers together is allowed to take.
  */
 export const ACCEPT_MS = 0.1;
 /**
- * Time in milliseconds that the node subtracts from the budget of the `WorkShare` for each byte that it reads from a
- * stranger. Reading 64 kB costs a copy by the system and a buffer of that size. With many connections, the main cost is
- * the garbage collection of such buffers.
+ * Time in milliseconds that reading one byte takes. For each byte that the node reads from a stranger (an untrusted
+ * client), the node subtracts this time from the budget of `WorkShare`: the main-thread time that the work for all
+ * strangers and all peers together is allowed to take. Reading 64 kB costs a copy by the system and a buffer of that
+ * size. With many connections, the main cost is the garbage collection of such buffers.
  */
 export const READ_MS_PER_BYTE = 0.25 / (64 * 1024);
 

@@ -16,9 +16,9 @@ export interface SharedLimitsListener {
   /** The connections of all processes together have reached the maximum (true), or are below it again (false). */
   full(isFull: boolean): void;
   /**
-   * Called when the strangers have their maximum number of connections in all processes together. The counting process
-   * calls this method in one process. The called process must then close an idle connection of the address with this
-   * key, if the process has one, to make room for a new connection of a different address.
+   * Called when the strangers (untrusted clients) have their maximum number of connections in all processes together.
+   * The counting process calls this method in one process. The called process must then close an idle connection of the
+   * address with this key, if the process has one, to make room for a new connection of a different address.
    */
   makeRoom(key: string): void;
 }
@@ -36,8 +36,8 @@ export interface SharedLimits {
    */
   take(client: string, cost: number): Promise<Allowance>;
   /**
-   * Counts a stranger's new connection until `left` is called. If the connection must be closed, returns the reason and
-   * does not count the connection.
+   * Counts the new connection of a stranger (an untrusted client) until `left` is called. If the connection must be
+   * closed, returns the reason and does not count the connection.
    *
    * @throws ProtocolError in the same cases as `take`
    */
@@ -49,7 +49,7 @@ export interface SharedLimits {
   trustedCame(): void;
   /** Called when a connection of a trusted client was closed. */
   trustedLeft(): void;
-  /** Called when a counted connection of a stranger was closed. */
+  /** Called when a counted connection of a stranger (an untrusted client) was closed. */
   left(key: string): void;
   /**
    * Counts a replay of old events (`events/replays.ts`) for an address until `replayEnded` is called.

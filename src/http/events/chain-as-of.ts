@@ -83,8 +83,8 @@ export function endOfLog({ log }: Pick<NodeApi, 'log'>): EventPlace {
 
 /**
  * True when the place seems to belong to another log. There are two cases. In the first case, the number of the place
- * is higher than the number of the last record of this log. In the second case, the place has a tag, and this log
- * stores no record with this number and tag.
+ * is higher than the number of the last record of this log. In the second case, the place has a tag (a checksum of the
+ * record at this place), and this log stores no record with this number and tag.
  */
 export function isOfOtherLog(log: ChainLog, { sequence, tag }: EventPlace): boolean {
   return sequence > log.last() || (tag !== undefined && tag !== tagAt(log, sequence));

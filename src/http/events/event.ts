@@ -45,7 +45,10 @@ export interface NodeEvent {
  */
 export interface EventPlace {
   readonly sequence: number;
-  /** Tag of the record (`tagOf`); undefined if the tag is unknown, for example if a client sent an id without a tag. */
+  /**
+   * Tag of the record (a checksum, see `tagOf`); undefined if the tag is unknown, for example if a client sent an id
+   * without a tag.
+   */
   readonly tag?: number | undefined;
   /**
    * The height of a block. The block belongs to the chain as it was when the record `sequence` had just been written.
@@ -65,7 +68,10 @@ export const AFTER_RECORD = Number.MAX_SAFE_INTEGER;
 /** Greatest index in an id of an event. No record and no block has as many events. */
 const INDEX_MAX = 999_999_999;
 
-/** The first number in the id of an event is the tag times `TAG_UNIT`, plus the number of the record. */
+/**
+ * The first number in the id of an event is the tag of the record (a checksum, see `tagOf`) times `TAG_UNIT`, plus the
+ * number of the record.
+ */
 const TAG_UNIT = 1_000_000_000;
 const TAG_MAX = 999_999;
 
@@ -79,9 +85,10 @@ export function tagOf({ kind, blockId }: ChainRecord): number {
 }
 
 /**
- * Reads a place from the id of an event: `483920000000012.3` for tag 483920, record 12 and index 3, or
- * `483920000000012:345.6` with height 345 and index 6. An id without a tag, such as `12.3`, is also allowed. The result
- * is undefined for any other text.
+ * Reads a place from the id of an event. For example, `483920000000012.3` means the event with index 3 of record 12.
+ * The number 483920 is the tag of this record (a checksum, see `tagOf`). The id `483920000000012:345.6` also has the
+ * height 345, and has the index 6. An id without a tag, such as `12.3`, is also allowed. The result is undefined for
+ * any other text.
  */
 export function placeOf(id: string): EventPlace | undefined {
   const [, sequence, height, index] = /^([0-9]{1,15})(?::([0-9]{1,15}))?\.([0-9]{1,9})$/.exec(id) ?? [];
@@ -103,8 +110,9 @@ export function idOf({ sequence, tag = 0, height, index }: EventPlace): string {
 
 /**
  * Returns an id that `placeOf` can read, also for a place between two records or blocks. A stream that resumes at this
- * id gets all events after the place. If the place is the beginning of a stream at block 1, the first event of this
- * block is an exception.
+ * id gets all events after the place. There is one exception: no id stands for the place before the first event of
+ * block 1. For this place, the function returns the id of this event, so the resumed stream does not contain this
+ * event.
  */
 export function idBefore(place: EventPlace): string {
   const { sequence, height, index } = place;
@@ -112,7 +120,7 @@ export function idBefore(place: EventPlace): string {
   if (index >= 0) return idOf(place);
   if (height !== undefined)
     return idOf(height > 1 ? { ...place, height: height - 1, index: INDEX_MAX } : { ...place, index: 0 });
-  // The tag belongs to the record `sequence`, so the id of the record before it has no tag.
+  // The tag is a checksum of the record `sequence`. The new id names the record before it, so the new id has no tag.
   return sequence > 0 ? idOf({ sequence: sequence - 1, index: INDEX_MAX }) : idOf({ ...place, index: 0 });
 }
 

@@ -50,9 +50,9 @@ export interface EventHub {
    * ends after the last record of the log.
    *
    * @param after place of the last event that the subscriber has; undefined to start with the next event
-   * @returns false when there are too many subscribers or too many replays (streams that send old events to strangers).
-   *   Also false when the hub or the connection closes while the hub waits for the counter of replays. Rejects in the
-   *   same cases as `SharedLimits.replay`
+   * @returns false when there are too many subscribers or too many replays (streams that send old events to untrusted
+   *   clients). Also false when the hub or the connection closes while the hub waits for the counter of replays.
+   *   Rejects in the same cases as `SharedLimits.replay`
    */
   add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): Live<boolean>;
   /**
@@ -88,8 +88,9 @@ export interface EventHubOptions {
 
 /**
  * The hub serves the waiting subscribers with one key (`waitingKeyOf`) for about this time, in milliseconds. These are
- * the subscribers of one stranger, or the subscribers of all trusted clients. Then the hub serves the subscribers with
- * the next key. The time is short, because other work of the main thread, such as forging, must not wait.
+ * the subscribers of one stranger (untrusted client), or the subscribers of all trusted clients. Then the hub serves
+ * the subscribers with the next key. The time is short, because other work of the main thread, such as forging, must
+ * not wait.
  */
 const SERVING_MS = 5;
 /** Share of `subscribersMax` that the hub reserves for trusted subscribers. */
@@ -103,8 +104,8 @@ interface Subscriber extends FedSubscriber {
   readonly response: EventSink;
   readonly client: EventClient;
   /**
-   * True while the subscriber counts as a replay. This begins when a stranger starts with old events (see
-   * `RECORDS_CACHED_MAX`), and ends when the hub has sent this stranger the last event of the log.
+   * True while the subscriber counts as a replay. This begins when a stranger (an untrusted client) starts with old
+   * events (see `RECORDS_CACHED_MAX`), and ends when the hub has sent this stranger the last event of the log.
    */
   isReplaying: boolean;
   isFull: boolean;
@@ -213,8 +214,8 @@ class Hub implements EventHub {
   /**
    * Sends a subscriber its next events.
    *
-   * @returns true when the feed stopped at its limit on steps (`STEPS_PER_SUBSCRIBER`) or on time, before the end of
-   *   the log. The hub must then call this method again
+   * @returns true when the feed stopped before the end of the log, because it had made `STEPS_PER_SUBSCRIBER` steps or
+   *   because the time was later than `untilMs`. The hub must then call this method again
    */
   #feed(subscriber: Subscriber, untilMs: number): boolean {
     const result = this.#log.feed(subscriber, untilMs);

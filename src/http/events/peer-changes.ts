@@ -16,7 +16,10 @@ export class PeerChanges {
    */
   #reported: Map<string, PeerEntry> | undefined;
 
-  /** Forgets the reported peers, so that the next check counts as the first check. */
+  /**
+   * Forgets the reported peers. The next call of `look` therefore stores which peers are connected, and returns no
+   * changes.
+   */
   forget(): void {
     this.#reported = undefined;
   }

@@ -66,8 +66,8 @@ export const READINESS_ROUTE: Route = {
 async function notReadyReason(api: NodeApi, status: NodeStatus): Promise<string | undefined> {
   const { syncing, height, networkHeight, secondsSinceEpoch, isAlone } = status;
   if (syncing) return `The node synchronises with its peers: height ${height} of ${networkHeight}.`;
-  // If a node needs no peers and does not forge, it only serves its existing chain. For such a node, the age of the tip
-  // does not matter.
+  // A node that is alone needs no peers, for example because its configuration allows no peers. If such a node does not
+  // forge, it only serves its existing chain, and the age of the tip does not matter.
   const isForging = (await api.forgingDelegates()).some(({ forging }) => forging);
   if (isAlone === true && !isForging) return undefined;
   const ageS = secondsSinceEpoch - (api.chain.tip()?.timestamp ?? 0);

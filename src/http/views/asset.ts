@@ -80,7 +80,8 @@ function flatAsset(transaction: Transaction): Asset {
     case 'dapp':
       return nestedAsset(payload);
     default: {
-      // Of the remaining kinds, only votes of generation 2 and application transfers have a recipient.
+      // The kinds that remain here are votes and application transfers. A vote of type 11 has no recipient. A vote of
+      // type 3, and an application transfer, can have a recipient.
       const recipientId = recipientOf(transaction);
       const moved = recipientId === undefined ? {} : { amount: amountOf(transaction).toString(), recipientId };
       return { ...nestedAsset(payload), ...moved };

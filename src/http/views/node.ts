@@ -1,7 +1,8 @@
 /**
  * Makes the JSON objects that show the status, the constants, the diagnostics, the data for charts (`NodeHistory`) and
- * the slot report of the node to clients of the HTTP API, and their schemas. In the status and the constants, the
- * members that lisk-sdk nodes of the generation send come first.
+ * the slot report (`SlotReport`: the events that the node observed in certain slots) of the node to clients of the HTTP
+ * API. Also makes the schemas of these objects. In the status and the constants, the members that lisk-sdk nodes of the
+ * generation send come first.
  */
 
 import type { Diagnostic, NodeApi, NodeStatus, ReadersStatus, Reorg } from '../../ports/node-api.ts';
@@ -86,7 +87,9 @@ export function historyView({ intervalMs, points }: NodeHistory): View {
   };
 }
 
-/** Shows the slot report as JSON. */
+/**
+ * Shows the slot report (the events that this node observed in certain slots, and the owners of these slots) as JSON.
+ */
 export function slotReportView({ sinceMs, slots, switches, branches, looks, oldOrders }: SlotReport): View {
   const instant = (timeMs: number): string => new Date(timeMs).toISOString();
   return {

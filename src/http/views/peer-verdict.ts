@@ -1,4 +1,7 @@
-/** Shows the verdict on a peer address as JSON. */
+/**
+ * Shows the verdict on a peer's address as JSON. The verdict is the state of the address from the view of this node,
+ * for example connected, banned, or waiting for the next dial.
+ */
 
 import type { PeerVerdict } from '../../ports/node-api.ts';
 import type { Schema } from '../schema.ts';

@@ -1,6 +1,7 @@
 /**
- * Makes the JSON object for a second-signature registration in the form that `routes/second-signature.ts` sends. In
- * this form, amounts are numbers, not texts.
+ * Makes the JSON object for a second-signature registration (a transaction that registers the second public key of an
+ * account). The object has the form that `routes/second-signature.ts` sends. In this form, amounts are numbers, not
+ * texts.
  */
 
 import type { Transaction } from '../../protocol/types.ts';
@@ -9,10 +10,11 @@ import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
 /**
- * Makes the JSON object for the registration. The asset has the member `signature`, which the oldest clients expect. In
- * generation 3, the asset also has the member `publicKey`, as in the other views of this generation (`views/asset.ts`).
- * A registration has no recipient and no requester. The members `recipientId` and `requesterPublicKey` are empty texts
- * in the extended dialect, and null in the strict dialect, because old nodes sent null.
+ * Makes the JSON object for a transaction that registers the second public key of an account. The asset has the member
+ * `signature`, which the oldest clients expect. In generation 3, the asset also has the member `publicKey`, as in the
+ * other views of this generation (`views/asset.ts`). Such a transaction has no recipient and no requester. The members
+ * `recipientId` and `requesterPublicKey` are empty texts in the extended dialect, and null in the strict dialect,
+ * because nodes of old Lisk releases sent null.
  */
 export function registrationView(
   transaction: Transaction,

@@ -18,7 +18,11 @@ type View = Readonly<Record<string, unknown>>;
 
 /** Additional data about a confirmed transaction. The block of the transaction does not contain these data. */
 export interface Remarks {
-  /** True if the transaction registers a multisignature group or has signatures of members; otherwise undefined. */
+  /**
+   * Value of the member `ready` in the JSON of the transaction. True means that the transaction has enough signatures
+   * of the members of a multisignature group. For a confirmed transaction, the value is true if the transaction
+   * registers such a group or has signatures of members. For all other confirmed transactions, the value is undefined.
+   */
   readonly ready: boolean | undefined;
   /**
    * Time when the transaction arrived in the pool, in Unix milliseconds. Undefined when the transaction was never in
@@ -128,9 +132,11 @@ const COMMON: Readonly<Record<string, Schema>> = {
 };
 
 /**
- * Three members that generation 2 sends outside the asset. In generation 3, the amount and the address of the recipient
- * are members of the asset instead. In generation 3, the strict dialect therefore sends none of the three members
- * outside the asset. The extended dialect of generation 3 sends all three in addition.
+ * Three members that are outside the asset in generation 2. In generation 3, the asset contains the amount and the
+ * address of the recipient, and nodes of lisk-sdk do not send the public key of the recipient. In generation 3, the
+ * strict dialect (only the members that lisk-sdk nodes send) therefore has none of the three members outside the asset.
+ * The extended dialect of generation 3 has all three members outside the asset, and the amount and the address also
+ * inside it.
  */
 const MOVED: Readonly<Record<string, Schema>> = {
   recipientPublicKey: shape.PUBLIC_KEY,

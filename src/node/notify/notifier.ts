@@ -1,10 +1,11 @@
 /**
- * Sends events to the receivers (a webhook, a command) that the operator has configured. An event is a diagnostic of
- * the node (`Diagnostic`), missed or reverted slots of a delegate (`OwnSlotsEvent`), or the start of the node. The
- * notifier selects events by their codes (`notify.events`), and keeps the selected events on the disk until they are
- * delivered. Each receiver gets its events one after another, the oldest event first. The notifier repeats a failed
- * delivery until the receiver accepts the event. If more than `EVENTS_MAX` events wait for one receiver, the notifier
- * drops the oldest of these events.
+ * Sends events to the receivers (a webhook, a command) that the operator has configured. There are three kinds of
+ * events: a diagnostic of the node (`Diagnostic`, for example about a refused block), a slot event (`OwnSlotsEvent`),
+ * and the start of the node. A slot event reports that a delegate of this node missed slots, or that the node reverted
+ * blocks of the delegate. The notifier selects events by their codes (`notify.events`), and keeps the selected events
+ * on the disk until they are delivered. Each receiver gets its events one after another, the oldest event first. The
+ * notifier repeats a failed delivery until the receiver accepts the event. If more than `EVENTS_MAX` events wait for
+ * one receiver, the notifier drops the oldest of these events.
  */
 
 import { SLOT_CODES, type OwnSlotsEvent } from '../../engine/forge/own-slot-outcomes.ts';

@@ -29,7 +29,7 @@ const FILE_BYTES_MAX = 4 * EVENTS_MAX * EVENT_BYTES_MAX;
 /**
  * The maximum size of the file is `EVENT_BYTES_MAX` bytes for each waiting event, plus this number of bytes. If an
  * append would make the file larger than this maximum, the outbox does not append. Instead, the outbox rewrites the
- * file with only the notifier's position and the waiting events.
+ * file with only the waiting events and `OutboxPlace` (how far the notifier has examined the chain).
  */
 const SPARE_BYTES = 256 * 1024;
 const FILE_MODE = 0o600;

@@ -46,9 +46,10 @@ export interface NotifierSources {
  * Starts the notifier; returns undefined when no receiver is configured, or for a node in memory. The notifier also
  * reports slots that were missed after the last run ended. If the last run was killed before it saved its position, the
  * notifier examines the blocks after the saved position a second time. This examination finds the slots that were
- * missed between these blocks, but not the blocks that the killed run reverted. If the operator has added a receiver
- * since the last run, the notifier reports no slots from before this run to any receiver, not even to the receivers
- * that are not new.
+ * missed between these blocks, but not the blocks that the killed run reverted. The notifier makes one examination for
+ * all receivers together. A receiver that the operator has added since the last run has no saved position. If there is
+ * such a receiver, the notifier does not examine blocks from before this run. In this case, no receiver gets reports
+ * about slots from before this run.
  *
  * @throws ProtocolError `CONFIG_INVALID` (see `webhookSecretOf`); errors of the system when an outbox cannot be created
  */

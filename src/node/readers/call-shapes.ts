@@ -22,16 +22,27 @@ import {
 } from './shapes.ts';
 
 /**
- * Maximum size of the parsed body of a request. Parsing a body makes at most one value or one character from each byte,
- * so the largest body is well below this size.
+ * Maximum size of the parsed body of a request: the number of values, plus the number of characters of all names and
+ * texts (`plainData`). Parsing a body makes at most one value or one character from each byte, so the size of the
+ * largest body is less than a quarter of this maximum.
  */
 const BODY_SIZE_MAX = 4 * INPUT_BYTES_MAX;
-/** Maximum length of a text that a client can choose. The reader has such texts from one request. */
+/**
+ * Maximum length of a text argument. A text that a client chooses is part of one HTTP request, and a reader handles no
+ * request of more than `INPUT_BYTES_MAX` bytes.
+ */
 const TEXT_CHARS_MAX = INPUT_BYTES_MAX;
-/** Ten times the maximum of the route `/node/slots`. */
+/**
+ * Maximum number of slots in a call of `slotReport`. One HTTP request to the route `/node/slots` can ask for at most
+ * 101 slots, so no call for an HTTP request reaches this maximum.
+ */
 const SLOTS_MAX = 1_010;
 const KEY_BYTES_MAX = 64;
-/** A method of the next version of the program could have this many arguments. The node answers it with an error. */
+/**
+ * Maximum number of arguments of a call. The methods that the node knows have at most three arguments. If a reader
+ * calls an unknown method with at most `UNKNOWN_ARGS_MAX` arguments, the node does not kill the reader, but answers
+ * with an error.
+ */
 const UNKNOWN_ARGS_MAX = 16;
 const METHOD_CHARS_MAX = 64;
 
@@ -66,7 +77,7 @@ const WRITE_ARGS: Readonly<Record<Write, Shape>> = {
 export const READ_CALLS = list(callOf(READ_ARGS), READS_AT_ONCE);
 export const WRITE_CALL = callOf(WRITE_ARGS);
 
-/** The call of an unknown method also fits: `NodeRpcServer` refuses it, and does not use its arguments. */
+/** A call of an unknown method passes this check. `NodeRpcServer` refuses this call, and does not use its arguments. */
 function callOf(argsOf: Readonly<Record<string, Shape>>): Shape {
   const anyArgs = list(() => undefined, UNKNOWN_ARGS_MAX);
   const call = record<Call<string>>({ method: text(METHOD_CHARS_MAX), args: anyArgs });

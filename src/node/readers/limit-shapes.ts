@@ -17,11 +17,14 @@ import { integer, isRecord, list, record, text, tuple, type Shape } from './shap
  */
 const CLIENTS_MAX = 200_000;
 /**
- * Maximum number of connections and replays. The number of open files of a process limits both, and is usually at most
- * a million.
+ * Maximum of each number in a report that counts connections, and of each number that counts replays. Each connection
+ * and each replay of a reader needs an open file, and a process usually has at most a million open files.
  */
 const CONNECTIONS_MAX = 10_000_000;
-/** Maximum cost of a request. With the largest body, a request costs 8. */
+/**
+ * Maximum cost of a request. The cost is the number of requests that the rate limit counts for this request. A request
+ * with the largest body counts as 8 requests.
+ */
 const COST_MAX = 1_000;
 
 const CLIENT = text(CLIENT_CHARS_MAX);
@@ -41,7 +44,8 @@ export const LIMITS = record<LimitReport>({
   trusted: integer(-CONNECTIONS_MAX, CONNECTIONS_MAX),
   left: CLOSED,
   replaysEnded: CLOSED,
-  // While the node is silent, a client can cause any number of refusals. `SharedCounters.refused` counts few of them.
+  // While the node does not answer, the reader can refuse a client any number of times, so an entry can have a large
+  // number. `SharedCounters.refused` counts at most `REFUSALS_MAX + 1` refusals of an entry, which takes little time.
   refused: list(tuple([CLIENT, integer(1, Number.MAX_SAFE_INTEGER)]), LIMIT_REPORTED_MAX),
   shutOut: list(CLIENT, LIMIT_REPORTED_MAX),
   asks: list(ASK, LIMIT_ASKS_AT_ONCE),

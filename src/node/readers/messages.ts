@@ -4,7 +4,8 @@
  * what this reader sends. The node therefore checks each message (`readMessage`): its members, and the limits on the
  * size of each number, text and list. The node kills a reader that sends a message outside these limits. The node lets
  * a reader call only the methods in `READS` and `WRITES`, and limits the number of unanswered calls. The node does not
- * limit how many messages a reader sends in a second. Node.js reads the bytes of the channel before the check.
+ * limit how many messages a reader sends in a second. The node also does not limit how much memory a message takes,
+ * because Node.js has already read the whole message into memory when the check begins.
  */
 
 import type { ErrorData } from '../../primitives/errors.ts';
@@ -93,7 +94,10 @@ export const CLIENT_CHARS_MAX = 256;
 export const REPORT_LINES_MAX = 500;
 /** Maximum number of histogram values in one report; the reader drops further values. */
 export const REPORT_VALUES_MAX = 10_000;
-/** Maximum length of each text in the fields of a log line; the reader cuts longer texts. A log shows less of a text. */
+/**
+ * Maximum length of each text in the fields of a log line that a reader sends to the node. The reader cuts longer
+ * texts. When the node writes the line to its log, the node cuts each text again, to 2,000 characters (`printable.ts`).
+ */
 export const LOG_TEXT_CHARS_MAX = 10_000;
 
 /**
@@ -107,20 +111,24 @@ export type LimitAsk =
   { readonly client: string; readonly cost: number } | { readonly key: string } | { readonly replay: string };
 /**
  * The answer to a limit check. If a client sends a request, the answer is the allowance of this client. If a client
- * opens a connection or asks for a replay, the answer is null when the node admits the connection or the replay. If the
- * node refuses the connection or the replay, the answer is the reason for the refusal.
+ * opens a connection or asks for a replay (old events of the event stream), the answer is null when the node admits the
+ * connection or the replay. If the node refuses the connection or the replay, the answer is the reason for the refusal.
  */
 export type LimitAnswer = Allowance | SharedRefusalReason | 'replays' | null;
 
 export interface LimitReport {
   readonly asks: readonly LimitAsk[];
-  /** Change of the number of connections of trusted clients (all clients except strangers) since the last report. */
+  /**
+   * Change of the number of connections of trusted clients since the last report. A client is trusted if it runs on
+   * this machine, or if its address is in `http.accessWhitelist` (see `createTrust`).
+   */
   readonly trusted: number;
   /**
    * The members below describe the time since the last report. In the first three lists, each entry has the key of a
-   * client and a number. In `left`, the number counts the closed connections of a stranger. In `replaysEnded`, the
-   * number counts the ended replays of the client. In `refused`, the number counts the refusals of the client. The list
-   * `shutOut` has the keys of the clients that the reader has shut out.
+   * client and a number. In `left`, which has no entries of trusted clients, the number counts the closed connections
+   * of the client. In `replaysEnded`, the number counts the ended replays (streams of old events) of the client. In
+   * `refused`, the number counts the connections and requests of the client that the reader refused. The list `shutOut`
+   * has the keys of the clients whose connections the reader now refuses for some time.
    */
   readonly left: readonly (readonly [string, number])[];
   readonly replaysEnded: readonly (readonly [string, number])[];

@@ -56,8 +56,8 @@ export class NodeRpcServer {
   }
 
   /**
-   * Called after a backfill of the indexes. When the reader has confirmed the next update, the reader shows the present
-   * chain.
+   * Called after a backfill (the node has written all missing index entries). When the reader has confirmed the next
+   * update, the reader shows the present chain.
    */
   indexesCompleted(): void {
     this.#move = 'unsent';
@@ -65,9 +65,10 @@ export class NodeRpcServer {
   }
 
   /**
-   * For a ready reader, this value is true when the reader shows the chain as of the last backfill or a newer chain.
-   * The value is false when the reader still shows an older chain. While this value is false, the node must not begin
-   * to defer indexing.
+   * For a ready reader, this value is true when the reader shows the chain as of the last backfill (when the node last
+   * wrote all missing index entries) or a newer chain. The value is false when the reader still shows an older chain.
+   * While this value is false, the node must not begin to defer indexing. A reader can show only a chain with complete
+   * indexes, so it would show the older chain until the next backfill.
    */
   get hasMoved(): boolean {
     return this.#move === 'confirmed';

@@ -61,7 +61,7 @@ export function readMessage(plain: unknown, handle?: unknown): Checked | { reado
   if (!isKind(kind)) return { wrong: 'kind' };
   const wrong = SHAPES[kind](plain);
   if (wrong !== undefined) return { wrong: `${kind}${wrong}` };
-  // The check of the shape is the reason for the type.
+  // The check of the shape has shown that the message has the type `FromReader`.
   const message = plain as FromReader;
   if (handle === undefined || handle === null) return { message, socket: undefined };
   return kind === 'socket' && isListeningSocket(handle)
@@ -78,7 +78,8 @@ export function closeHandle(handle: unknown): void {
 /** True for the handle of a listening socket, as `listeningSocketOf` returns it. */
 function isListeningSocket(handle: unknown): handle is ListeningSocket {
   const isMethod = (name: string): boolean => typeof handleMember(handle, name) === 'function';
-  // In contrast to a handle, the classes `Server` and `Socket` of node:net have no `getsockname`.
+  // The handle of a listening socket has all three methods. The objects `Server` and `Socket` of node:net, which a
+  // message can carry instead, have no method `getsockname`.
   return ['listen', 'getsockname', 'close'].every(isMethod);
 }
 

@@ -48,10 +48,12 @@ const FORGE_ERRORS: Partial<Record<BlockRejectionCode, string>> = {
 };
 
 /**
- * Builds and signs the block after `tip`. The function leaves out requested transactions that would make the block
- * invalid, inert transactions (`exceptions.inertTransactions`), and transactions for which `mayBeForged` is false. If
+ * Builds and signs the block after `tip`. The block contains transactions of `request`. The function leaves out three
+ * kinds of transactions: transactions that would make the block invalid, transactions for which `mayBeForged` is false,
+ * and inert transactions (transactions without effect, which the network's exceptions list in `inertTransactions`). If
  * the transactions together lead to a vote weight that lisk-sdk cannot store (`fault`), the function also leaves out
- * all transactions with an unsigned amount. The function does not check whether the network allows the types of the
+ * each transaction with an amount that the signature of the transaction does not cover (`hasUnsignedAmount`). Only such
+ * an amount can cause such a vote weight. The function does not check whether the network allows the types of the
  * transactions, because `Rules.selectTransactions` makes this check. If too many transactions remain for one block, the
  * function also leaves out the last transactions. The function never signs a block that `applyBlock` would refuse.
  *
@@ -90,7 +92,7 @@ export function buildBlock(
   return { ...unsigned, id: idOf(Buffer.concat([bytes, signature])), blockSignature: hexOf(signature) };
 }
 
-/** The requested transactions that the block can contain, in the order of the request. */
+/** Returns the transactions of `request` that the block can contain, in the order of the request. */
 function applicable(
   state: StateReader,
   request: ForgeRequest,
@@ -109,8 +111,9 @@ function applicable(
   const together = alone
     .filter((_, index) => verdicts[index]?.status === 'ok')
     .slice(0, params.transactionsPerBlockMax);
-  // `fault` is present only if an amount that no signature covers (`countedAmount`) leads to a vote weight that the
-  // database of lisk-sdk cannot store. After the removal of all transactions with such amounts, the block has no fault.
+  // `fault` is present only if the database of lisk-sdk cannot store a vote weight. The cause of such a vote weight is
+  // always an amount that the signature of its transaction does not cover (`countedAmount`). After the removal of all
+  // transactions with such amounts, the block has no fault.
   return fault === undefined ? together : together.filter((transaction) => !hasUnsignedAmount(transaction));
 }
 

@@ -99,9 +99,11 @@ export function readTotal(json: unknown, name: string): bigint {
 }
 
 /**
- * Reads a total that includes amounts which no signature covers. The function returns the same values as `readTotal`,
- * but throws another error for a total that lisk-sdk cannot store. A lisk-sdk node can forge and send a block with such
- * a total.
+ * Reads the total of the amounts of a block's transactions. The signature of a registration (for example of a delegate)
+ * does not cover the amount in the JSON of the registration (`countedAmount`), so this amount can have any size. The
+ * function returns the same values as `readTotal`, but throws another error for a total that lisk-sdk cannot store. A
+ * peer gets no penalty points for this error, because it is possible that an honest lisk-sdk node forges and sends such
+ * a block.
  *
  * @throws BlockRejected `BLOCK_UNSTORABLE` for such a total: `Infinity`, `NaN`, a positive fraction, or a number of
  *   more than 64 bits; `BLOCK_MALFORMED` for any other invalid total

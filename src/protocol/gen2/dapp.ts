@@ -84,14 +84,14 @@ export function dappErrors(dapp: DappDescription, id: string): TransactionError[
 
 /**
  * Copies the known members of an application description. The copy does not contain optional members with empty texts,
- * because empty texts add nothing to the signed bytes.
+ * because empty texts add nothing to the bytes that the signature covers.
  */
 function dappOf({ name, type, category, ...optional }: DappDescription): DappDescription {
   const { description, tags, link, icon } = optional;
   const texts = Object.entries({ description, tags, link, icon }).flatMap(([key, text]) =>
     text === undefined || text === '' ? [] : [[key, storableText(text)]],
   );
-  // A negative zero becomes 0, because the signed bytes cannot express a negative zero.
+  // A negative zero becomes 0, because the bytes that the signature covers cannot express a negative zero.
   const numbers = { type: type || 0, category: category || 0 };
   return { ...(Object.fromEntries(texts) as Partial<DappDescription>), name: storableText(name), ...numbers };
 }

@@ -308,9 +308,10 @@ function isPositive(amount: string): boolean {
 
 /**
  * The error of a recipient; undefined if the recipient is correct. The reference (lisk-sdk) checks a JSON list, or any
- * other JSON value, in the same way as the text of an address. A list with a wrong number of elements therefore gets
- * the error for a wrong length. All other lists and values get the error for a missing `L` at the end. For a list whose
- * last element is `L`, the reference and this node report different errors.
+ * other JSON value, in the same way as the text of an address. In the reference and in this node, a list with a wrong
+ * number of elements therefore gets the error for a wrong length. In this node, all other lists and values get the
+ * error for a missing `L` at the end. If the last element of a list is `L`, the reference reports another error than
+ * this node.
  */
 function recipientFault(recipientId: unknown): string | undefined {
   if (typeof recipientId === 'string') return recipientTextFault(recipientId);

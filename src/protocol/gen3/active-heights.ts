@@ -1,7 +1,7 @@
 /**
- * Finds the height since which a delegate has been active without interruption: the delegate is in the frozen list of
- * each round from this height on (see `../rounds.ts`). The finality protocol counts no prevote and no precommit of the
- * delegate for a block below this height.
+ * Finds the height since which a delegate has been active without interruption. From this height on, the delegate is in
+ * the list of each round: the stored delegate list from which the forgers of the round come (see `../rounds.ts`). The
+ * finality protocol counts no prevote and no precommit of the delegate for a block below this height.
  */
 
 import { firstHeightOf, listIndexOf, type RoundLength } from '../rounds.ts';
@@ -9,19 +9,19 @@ import type { StateReader } from '../state.ts';
 import type { PublicKey } from '../types.ts';
 
 /**
- * Maximum number of earlier frozen lists that `minHeightActive` searches in addition to the active list. The active
- * list is the list from which the forgers of round `newestList` come. Lists before these earlier lists have no effect,
+ * Maximum number of older delegate lists that `minHeightActive` searches in addition to the active list. The active
+ * list is the list from which the forgers of the newest examined round come. All other older lists have no effect,
  * because a header votes only for heights in its own round and in the three rounds before this round.
  */
 const LISTS_LOOKED_BACK = 3;
 
 /**
  * Returns the first height of the consecutive rounds in which the delegate is active. The last of these rounds is round
- * `newestList`. The active list is the frozen list from which the forgers of round `newestList` come. The function
+ * `newestList`. The active list is the delegate list from which the forgers of round `newestList` come. The function
  * examines only round `newestList` and the three rounds before this round.
  *
- * @param newestList number of the last round that the function examines. During this round, the newest frozen list has
- *   the same number as the round
+ * @param newestList number of the newest round that the function examines. During this round, the newest stored
+ *   delegate list has the same number as the round
  * @param offset difference between the number of a round and the number of the list that this round uses (see
  *   `listIndexOf`)
  * @returns undefined if the delegate is not in the active list

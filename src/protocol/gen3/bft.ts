@@ -7,8 +7,8 @@
  * The protocol needs two heights of a delegate: its last prevote and its last precommit. The newest voting header of
  * the delegate in the BFT state gives both heights. The last prevote is the height of this header. The last precommit
  * is stored with this header. If a delegate has no voting header in the BFT state, the protocol does not need these two
- * heights. All earlier votes of such a delegate are for blocks more than `range` heights below the next header (see
- * `BftLimits`). A header never votes for a block that is so far below the header.
+ * heights. All earlier votes of such a delegate are for blocks more than `range` heights below the header that the node
+ * adds next (see `BftLimits`). A header never votes for a block that is so far below the header.
  */
 
 import { assert } from '../../primitives/errors.ts';

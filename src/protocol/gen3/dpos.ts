@@ -15,15 +15,19 @@ import { addVoteWeight, isStorableWeight } from '../tx/vote-weight.ts';
 import type { BlockHeader } from '../types.ts';
 import { BlockRejected } from '../verdict.ts';
 
-/** Minimum number of frozen lists that stay in the state. */
+/**
+ * Minimum of `listsKept`, the number of frozen lists that stay in the state. A frozen list is a delegate list that the
+ * node has stored for a round, so that later votes do not change the list.
+ */
 const LISTS_KEPT_MIN = 8;
 
 /**
- * Adds 1 to the generator's count of forged blocks. For the genesis block, the function freezes list 1. For the last
- * block of a round, the function counts the missed blocks, pays the earnings, and then freezes the next list. This
- * order matters, because the earnings can change vote weights, and therefore the next list.
+ * Adds 1 to the generator's count of forged blocks. For the genesis block, the function freezes delegate list 1 (stores
+ * the list, so that later votes do not change it). For the last block of a round, the function counts the missed
+ * blocks, pays the earnings, and then freezes the next list. This order matters, because the earnings can change vote
+ * weights, and therefore the next list.
  *
- * @param offset number of rounds between freezing a list and using it
+ * @param offset number of rounds between freezing a list and forging with the list
  * @throws BlockRejected `BLOCK_UNSTORABLE` if a vote weight is too large for the database of lisk-sdk
  */
 export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainParams, offset: number): void {
@@ -46,17 +50,22 @@ export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainP
 }
 
 /**
- * Number of frozen lists that stay in the state. The oldest list that the finality protocol can read is `offset + 4`
- * lists before the newest list (see `minHeightActive`). With this list, the state has `offset + 5` lists. No vote
- * depends on this oldest list. If the offset is 4, the state therefore keeps only `LISTS_KEPT_MIN` lists.
+ * Number of frozen lists that stay in the state. A frozen list is a delegate list that the node has stored for a round,
+ * so that later votes do not change the list. The oldest list that the finality protocol can read is `offset + 4` lists
+ * before the newest list (see `minHeightActive`). With this list, the state has `offset + 5` lists. No vote depends on
+ * this oldest list, so `offset + 4` lists are enough. If the offset is 4, the state keeps only 8 lists
+ * (`LISTS_KEPT_MIN`). If the offset is greater, the state also keeps the oldest list.
  *
- * @param offset greatest number of rounds between freezing a list and using it on this network
+ * @param offset greatest number of rounds between freezing a list and forging with the list on this network
  */
 function listsKept(offset: number): number {
   return offset <= 4 ? LISTS_KEPT_MIN : offset + 5;
 }
 
-/** Index of the list that is the newest frozen list after the node has applied the block at this height. */
+/**
+ * Index of the newest frozen list after the node has applied the block at this height. A frozen list is a delegate list
+ * that the node has stored for a round, so that later votes do not change the list.
+ */
 export function newestListAfter(height: number, params: RoundLength): number {
   return roundOf(height, params) + (isLastOfRound(height, params) ? 1 : 0);
 }

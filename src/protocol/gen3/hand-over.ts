@@ -22,14 +22,15 @@ import { bftLimits, type BftLimits } from './bft.ts';
 import { finalityOf } from './bft-state.ts';
 
 /**
- * 30 days in seconds. The node ignores unknown headers on branches that split off more than this time before the last
- * final block, as in LIP-0014.
+ * 30 days in seconds. As in LIP-0014, the node assumes that the delegate has no header on a branch that left the chain
+ * more than 30 days before the last final block.
  */
 const MONTH_S = 30 * 86_400;
 /**
  * Limit for the time between the last final block and the tip, as a multiple of the usual time (`finalityBlocks`
- * slots). Above the limit, the node assumes that blocks no longer become final. In this case, the node states no time
- * at which the wait ends (`untilS`).
+ * slots). In some cases, a delegate must wait for a newer final block before the delegate signs again. Above the limit,
+ * the node assumes that blocks no longer become final. In this case, the node states no time at which the delegate's
+ * wait ends (`untilS`).
  */
 const STANDING_TIMES = 2;
 /**
@@ -113,15 +114,15 @@ export function handOver(
 }
 
 /**
- * Returns the highest height that an unknown header can have on a young chain (a chain whose only final block is the
- * genesis block). If a third of the delegates of a young chain waited for finality, no block would ever become final.
- * The wait on a young chain is therefore limited.
+ * Returns the maximum height of the headers that another node possibly signed for the delegate on a young chain. A
+ * young chain is a chain whose only final block is the genesis block. If a third of the delegates of a young chain
+ * waited for finality, no block would ever become final. The wait on a young chain is therefore limited.
  *
- * @param wait.dueS chain time at which a block with the time `sinceS` should be final
+ * @param wait.dueS chain time at which a block with the time `sinceS` (see `HandOverRequest`) should be final
  * @param wait.isNew true if the delegate forged none of the last `range` blocks (`ownHeaders`)
- * @param wait.isWaitNeedless true if the node need not wait until `dueS`
+ * @param wait.isWaitNeedless true if the delegate need not wait until `dueS`
  * @param wait.hasMadeAllBlocks true if this node made all blocks of the chain
- * @returns the height; 0 if there can be no unknown header; undefined if the node must still wait
+ * @returns the height; 0 if no other node can have signed for the delegate; undefined if the delegate must still wait
  */
 function boundOfYoungChain(
   state: StateReader,
@@ -142,32 +143,36 @@ function boundOfYoungChain(
   params: Pick<ChainParams, 'blockTimeS'>,
 ): number | undefined {
   const first = state.header(FIRST_FORGED_HEIGHT);
-  // If nobody has forged on this chain yet, the node assumes that there are no unknown headers.
+  // If the chain has only the genesis block, the node assumes that no other node has signed a header for the delegate.
   if (first === undefined) return 0;
   const reachable = FIRST_FORGED_HEIGHT + slotsUntil(sinceS, first, params);
-  // The wait is over if two conditions hold: the delegate is new, and `sinceS` is before the end of the slot of the
-  // first forged block. On this chain, nobody has forged before this slot. However, it is possible that another node
-  // has signed in the slot of `sinceS` and in the next slot.
+  // The delegate need not wait if two conditions hold: `isNew` is true, and the time `sinceS` is before the end of the
+  // slot of the first forged block. Another node possibly signed headers for the delegate before `sinceS`. The clock of
+  // the other node was possibly ahead, so its last signature can be in the slot directly after the slot of `sinceS`. If
+  // even this slot is before the slot of the first forged block, the node assumes that the other node has signed
+  // nothing, and the result is 0. Otherwise, the result is `reachable`.
   if (isNew && first.timestamp + params.blockTimeS > sinceS)
     return slotAt(sinceS, params) + 1 < slotAt(first.timestamp, params) ? 0 : reachable;
-  // If this node made all blocks, the result is never above the height of the tip. If the delegate's new header named
-  // the height `reachable` after a pause of this node, finality would be delayed by as many blocks as the pause has
-  // slots.
+  // If this node made all blocks, the result is never above the height of the tip. The height `reachable` counts one
+  // block for each slot, even for slots in which this node was paused. If a new header stated `reachable` as its
+  // `maxHeightPreviouslyForged` after a pause, finality would be delayed by as many blocks as the pause has slots.
   if (hasMadeAllBlocks) return Math.min(reachable, tip.height);
   if (isWaitNeedless) return reachable;
   if (tip.timestamp < dueS) return undefined;
-  // The chain has reached `dueS`, so the wait is over. In this case, the result is the height that a branch can reach
-  // until the time `dueS`, if the branch has a block in each slot from the first forged block on. The unknown headers
-  // were signed before `sinceS`. The additional time from `sinceS` to `dueS` is necessary because perhaps the clock of
-  // the other node was ahead. In this case, the result does not depend on the height of the tip. If the result depended
-  // on the tip, delegates that sign later would name ever greater heights. Then no block below these heights would
-  // become final.
+  // The time of the tip is `dueS` or later, so a block with the time `sinceS` should be final, and the delegate need
+  // not wait any longer. The result is the height that a branch can reach until the time `dueS`, if the branch has a
+  // block in each slot from the first forged block on. Another node possibly signed headers for the delegate before
+  // `sinceS`. The additional time from `sinceS` to `dueS` is necessary because the clock of this other node was
+  // possibly ahead. The result does not depend on the height of the tip. Otherwise, delegates that sign later would
+  // state ever greater heights as `maxHeightPreviouslyForged`, and no block below these heights would become final.
   return FIRST_FORGED_HEIGHT + Math.max(0, Math.ceil((dueS - first.timestamp) / params.blockTimeS));
 }
 
 /**
- * Counts the slots after the slot of `block` in which another node can have signed before `sinceS`. The last counted
- * slot is the slot that follows the slot of `sinceS`, because perhaps the clock of the other node was ahead.
+ * Counts the slots after `block` in which another node possibly signed for the delegate. The first counted slot is the
+ * slot directly after the slot of `block`. Other nodes signed for the delegate only before the time `sinceS` (see
+ * `HandOverRequest`). However, the clock of the other node was possibly ahead, so the last counted slot is the slot
+ * directly after the slot of `sinceS`.
  */
 function slotsUntil(sinceS: number, block: BlockHeader, params: Pick<ChainParams, 'blockTimeS'>): number {
   return Math.max(0, slotAt(sinceS, params) + 1 - slotAt(block.timestamp, params));
@@ -220,9 +225,9 @@ function ownHeaders(
 }
 
 /**
- * Creates a header that stands for all earlier headers of the delegate. The created header has the height 0. Its
- * `maxHeightPreviouslyForged` is the highest height that can occur in any known or unknown header, as `height` or as
- * `maxHeightPreviouslyForged`.
+ * Creates a header that stands for all earlier headers of the delegate, including headers that another node possibly
+ * signed for the delegate. The created header has the height 0. Its `maxHeightPreviouslyForged` is the argument
+ * `height`: an upper limit for the members `height` and `maxHeightPreviouslyForged` of all these earlier headers.
  */
 function naming(height: number, timestamp: number): SignedHeader {
   return { blockId: '', height: 0, timestamp, maxHeightPrevoted: 0, maxHeightPreviouslyForged: height };

@@ -36,9 +36,10 @@ function typeOf<K extends PayloadKind>(
   readAsset: TransactionType['readAsset'],
   assetToJson: (payload: Extract<Payload, { kind: K }>) => JsonObject,
   /**
-   * For a rebuilt asset, returns the known members in the form in which nodes pass them on. The argument `known` is the
-   * JSON that the node computes from the payload. The node stores the result only if the result differs from `known`.
-   * If the result is undefined, the node stores nothing.
+   * The node calls this function only if `rebuilt` is true. The argument `known` is the asset as the node computes it
+   * from the payload. In some cases, nodes send the asset to their peers in another form, for example with an empty
+   * `data`. In these cases, the function returns this other form, and the node stores it. In all other cases, the
+   * function returns undefined, and the node stores nothing.
    */
   keptOf?: (asset: unknown, known: JsonObject) => JsonObject | undefined,
 ): TransactionType {
@@ -220,8 +221,9 @@ export const LEGACY_TYPES: ReadonlyMap<number, TransactionType> = new Map(
 );
 
 /**
- * The older types that blocks of a network are allowed to contain after the genesis block. Each of these types is
- * allowed only in blocks below a height that the exceptions of the network define.
+ * Returns those of the transaction types 0 to 7 that blocks of a network are allowed to contain after the genesis
+ * block. For each of these types, the exceptions of the network define a height. Only blocks below this height are
+ * allowed to contain the type. Several types have the same height.
  */
 export function legacyTypesOf({ exceptions }: Pick<ChainParams, 'exceptions'>): readonly TransactionType[] {
   const { disableDappTransaction, disableDappTransfer, disableV1Transactions } = exceptions.precedent;

@@ -25,7 +25,10 @@ import type { JsonObject, Payload, PayloadKind } from '../types.ts';
 const containsNul = (text: string): boolean =>
   text.includes('\0') || text.includes('\\u0000') || text.includes('\\x00');
 
-/** Compiles schemas. In these schemas, the text formats have the rules of generation 3. */
+/**
+ * Compiles JSON schemas for generation 3. Some text formats in these schemas (for example `username`) forbid the NUL
+ * character. The function `containsNul` finds this character.
+ */
 export const GEN3_SHAPES = createShapeCompiler(containsNul);
 
 const TIMESTAMP_AT = 1;
@@ -45,7 +48,8 @@ interface AssetLayout<K extends PayloadKind> {
   readonly rebuilt: boolean;
   /**
    * Returns the known members of the asset that no signature covers. The payload does not contain these members. If the
-   * asset has such members, the node stores the rebuilt asset as JSON text, and the text begins with these members.
+   * asset has such members, the node stores the asset as an additional JSON text. The text consists of these members,
+   * followed by the members that `toJson` computes from the payload.
    */
   unsigned?(asset: unknown): JsonObject | undefined;
   fee(payload: Extract<Payload, { kind: K }>): bigint;

@@ -18,8 +18,9 @@ type Transfer = Extract<Payload, { kind: 'transfer' }>;
 export const TRANSFER_DATA = { type: 'string', format: 'transferData', maxLength: 64 } as const;
 
 /**
- * Creates a reader of assets that contain amount and recipient, as in generation 3. An amount that is not a string of
- * digits counts as 0, and the amount 0 is refused.
+ * Creates a function that reads the asset of a transfer. The function expects the form that generation 3 uses: the
+ * asset contains the amount and the recipient. An amount that is not a string of digits counts as 0, and the amount 0
+ * is refused.
  *
  * @param amountPath `dataPath` of the error about an invalid amount
  */

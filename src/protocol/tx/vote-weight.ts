@@ -31,7 +31,9 @@ export type VoteWeightMode = 'live' | 'pending';
 export interface UnfinishedWeights {
   /**
    * For each delegate, contains the amounts that `finishWeights` must still subtract from the vote weight of the
-   * delegate. These amounts have fractions or more than forty digits.
+   * delegate. The map contains only amounts that have a fraction or more than forty digits. Such an amount comes from a
+   * member of a transaction that no signature covers (`countedAmount`). `applyVoteWeight` subtracts all other amounts
+   * immediately.
    */
   readonly pendingAmounts: Map<PublicKey, Decimal[]>;
   /** Delegates whose weight left the range of `isStorableWeight` at some moment within the block. */
@@ -141,8 +143,9 @@ export function applyVoteWeight(
 }
 
 /**
- * Adds beddows to the vote weight of a delegate (mode `live`), or to the pending vote weight of the delegate (mode
- * `pending`).
+ * Changes the vote weight of a delegate. In the mode `live`, the function adds beddows to the vote weight itself. In
+ * the mode `pending`, the function adds beddows to the pending vote weight, which is the sum of the changes that take
+ * effect at the end of the round.
  *
  * @param by beddows to add; can be negative
  * @returns the vote weight of the delegate after the call, without the pending vote weight

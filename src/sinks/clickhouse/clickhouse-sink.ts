@@ -56,7 +56,8 @@ export class ClickHouseSink implements Sink {
   #tail: readonly BlockPlace[] = [];
 
   /**
-   * @param cluster name of the cluster over which the final tables are spread; undefined for tables on one server
+   * @param cluster name of the cluster over which the final tables (the tables with the rows of complete ranges) are
+   *   spread; undefined for tables on one server
    * @param daySumHeights value that `DaySums` uses instead of `HEIGHTS_AT_ONCE` (`day-sums.ts`); undefined for the
    *   default
    */
@@ -236,8 +237,8 @@ export class ClickHouseSink implements Sink {
   }
 
   async end(): Promise<void> {
-    // If the server does not answer this request, the lease expires later, because this process no longer renews the
-    // lease.
+    // This request ends the lease now. If the request fails, the lease ends when its time is over, because this process
+    // no longer renews the lease.
     await this.#lease.release().catch(() => undefined);
     await this.#server.close();
   }

@@ -83,8 +83,9 @@ async function explained(statement: Promise<void>, cluster: string): Promise<voi
 }
 
 /**
- * @returns 'none' if the database has no final tables yet. Otherwise, the member `cluster` names the cluster over which
- *   the final tables are spread, and is undefined if the final tables are on one server
+ * @returns 'none' if the database has no final tables (tables with the rows of complete ranges) yet. Otherwise, the
+ *   member `cluster` names the cluster over which the final tables are spread, and is undefined if the final tables are
+ *   on one server
  */
 async function madeCluster(server: ClickHouseServer): Promise<{ readonly cluster: string | undefined } | 'none'> {
   const [made] = await server.rows<{ readonly engine_full: string }>(
@@ -96,8 +97,8 @@ async function madeCluster(server: ClickHouseServer): Promise<{ readonly cluster
 
 /**
  * @param cluster cluster that the user named; undefined if the user wants the tables on one server
- * @throws ProtocolError `SINK_OF_OTHER_CLUSTER` if the final tables exist and are not where `cluster` demands (on this
- *   cluster, or on one server if `cluster` is undefined)
+ * @throws ProtocolError `SINK_OF_OTHER_CLUSTER` if the final tables (the tables with the rows of complete ranges) exist
+ *   and are not where `cluster` demands (on this cluster, or on one server if `cluster` is undefined)
  */
 export async function refuseOtherCluster(server: ClickHouseServer, cluster: string | undefined): Promise<void> {
   const made = await madeCluster(server);
@@ -164,8 +165,8 @@ export async function shardsOf(server: ClickHouseServer, cluster: string): Promi
 
 /**
  * Returns the ids of those attempts in the table `ATTEMPTS` of this sink that have no marker. Call this function before
- * this process begins its first attempt. At this time, the attempts without a marker are all failed attempts of earlier
- * processes.
+ * this process begins its first attempt. At this time, if this process holds the lease, each attempt without a marker
+ * is a failed attempt of an earlier process.
  *
  * @param cluster name of the cluster; undefined for tables on one server, where the markers of ranges contain no ids
  */
@@ -186,8 +187,8 @@ export async function unmarkedAttempts(
 
 /**
  * Returns the id of an attempt to write a range, or of an attempt to write sums of whole days (`day-sums.ts`). The id
- * is a number of 64 bits in decimal form, taken from a SHA-256 hash of the token and the number. Two attempts differ in
- * the token or in the number, so it is practically impossible that they have the same id.
+ * is an unsigned 64-bit integer in decimal form. The function takes the id from a SHA-256 hash of `token` and `number`.
+ * Two attempts differ in `token` or in `number`, so it is practically impossible that they have the same id.
  *
  * @param token token of the process that holds the lease
  * @param number number that the caller gives to this attempt; no other attempt of this process has the same number

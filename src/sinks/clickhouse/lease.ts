@@ -201,8 +201,8 @@ export class ClickHouseLease {
       await this.#killIfAble(`KILL QUERY WHERE ${own} ASYNC`);
       while ((await this.#server.rows(inserts)).length > 0) await this.#pause();
     }
-    // The function does not wait for deletions on shards, because these deletions remove only rows that stay invisible
-    // (`cluster.ts`).
+    // The function does not wait for deletions on the shards of a cluster. These deletions remove only rows of failed
+    // attempts to write, and the views of the sink never show such rows (`cluster.ts`).
     const removals =
       `SELECT mutation_id FROM system.mutations WHERE database = '${database}' AND NOT is_done ` +
       `AND NOT endsWith(table, '${SHARD_SUFFIX}')`;

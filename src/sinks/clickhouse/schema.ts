@@ -33,7 +33,10 @@ import { ENGINE_TYPES } from '../engine-types.ts';
 import { changesPerDay, QUESTION_VIEWS } from '../question-views.ts';
 import { columnsOf, SINK_TABLE_NAMES, type SinkTable } from '../tables.ts';
 
-/** Sort order of each final table. The order makes the usual queries of the table fast. */
+/**
+ * Sort order of each final table (a table with the rows of complete ranges). The order makes the usual queries of the
+ * table fast.
+ */
 const ORDERS: Readonly<Record<SinkTable, string>> = {
   blocks: 'height',
   transactions: '(height, position)',
@@ -53,7 +56,11 @@ export const TAIL_SUFFIX = '_tail';
 export const FINAL_SUFFIX = '_final';
 /** The name of a fence is the name of the table behind the fence, followed by this suffix. */
 export const FENCED_SUFFIX = '_fenced';
-/** Name of the column of a fence that contains the token of the process that inserts the row. */
+/**
+ * Name of a column that each fence has. A fence is a table through which the sink inserts rows into another table. If
+ * the inserting process does not hold the lease of the sink, the server refuses the insert. The column contains the
+ * token of this process.
+ */
 export const LEASE_COLUMN = 'lease';
 
 /** Suffix of the names of the tables on a shard of a cluster. Each table stores the shard's part of a final table. */
@@ -98,7 +105,10 @@ const DAY_MARKER_COLUMNS = `to_height UInt32, ${RANGE_ID_COLUMN} UInt64`;
 export interface TablesPlace {
   readonly database: string;
   readonly rangeBlocks: number;
-  /** Cluster over which the final tables are spread; undefined for tables on one server. */
+  /**
+   * Cluster over whose shards the final tables (the tables with the rows of complete ranges) are spread; undefined for
+   * tables on one server.
+   */
   readonly cluster: string | undefined;
 }
 
@@ -150,8 +160,10 @@ export function migrations({ database, rangeBlocks, cluster }: TablesPlace): rea
     [
       ...dayTables({ database, rangeBlocks, cluster }),
       // These statements replace the views that earlier versions of Bloomery created. In those views, a day began at
-      // midnight in the time zone of the server. In addition, on a cluster, a query of those views could count a range
-      // twice if the query began just before the sink inserted the marker of the range.
+      // midnight in the time zone of the server. In addition, on a cluster, a query of those views could count the rows
+      // of a range twice: once from the final tables, and once from the tail. This could happen if the query began just
+      // before the sink inserted the marker of the range (the row of `sink_ranges` that makes the rows of the range
+      // visible).
       ...SINK_TABLE_NAMES.flatMap((table) => [dropView(database, table), viewOf(database, table, cluster)]),
       ...Object.entries(QUESTION_VIEWS).flatMap(([name, select]) => [
         dropView(database, name),

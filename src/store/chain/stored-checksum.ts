@@ -13,7 +13,10 @@ import { StateChecksum } from './state-checksum.ts';
  * run between two steps. The comparison reads from the store only during a step.
  */
 export interface StateCheck {
-  /** Reads the entries of the state from the end of the last step up to `key` (exclusive). */
+  /**
+   * Makes the next step of the check: reads the entries of the state up to `key` (exclusive). The first step begins at
+   * the first entry of the state. Each later step begins where the previous step ended.
+   */
   readTo(key: Uint8Array): void;
   /** Reads the remaining entries of the state. @returns true if the state matches the checksum */
   finish(): boolean;

@@ -1,8 +1,10 @@
 /**
  * Upgrades a store of an earlier layout to the current layout, in place. The upgrade adds checksums of the state and of
- * the undo records. The upgrade also adds inner blocks to the trees of counted keys (`index/counted-key-sets.ts`). The
- * leaf blocks of these trees do not change. In an earlier layout, one text contains the number of the layout and the
- * index watermark. The upgrade moves the watermark into a separate entry. The upgrade makes all its changes in one
+ * the undo records. The upgrade also adds inner blocks to the counted key sets (`index/counted-key-sets.ts`). A counted
+ * key set is a sorted set of keys, stored as leaf blocks of neighbouring keys. The inner blocks form a tree above the
+ * leaf blocks, and store the numbers of keys. The upgrade does not change the leaf blocks. In an earlier layout, one
+ * text contains the number of the layout and the index watermark (the height up to which the indexes contain all
+ * transactions). The upgrade moves the watermark into a separate entry. The upgrade makes all its changes in one
  * transaction of the database. If the process is killed during the upgrade, the store does not change, and the next
  * process that opens the store begins the upgrade again.
  */
@@ -31,14 +33,15 @@ const FIRST_LAYOUT_WITH_SEALS = 6;
 const LAYOUT_KEY = TABLES.meta.key(META_LAYOUT);
 const CHECKSUM_KEY = TABLES.meta.key(META_STATE_CHECKSUM);
 /**
- * Up to layout 6, the store had a separate entry for each leaf block, with the number of keys in the block. This
- * constant is the size of that number in bytes.
+ * Up to layout 6, the store had a separate entry for each leaf block (a stored group of neighbouring keys), with the
+ * number of keys in the block. This constant is the size of that number in bytes.
  */
 const SIZE_BYTES = 4;
 
 /**
  * Parses the text under `META_LAYOUT`. This text begins with the number of the layout. Up to layout 7, if the indexes
- * of the store lag behind the chain, the index watermark follows this number.
+ * of the store lag behind the chain, the index watermark follows this number. The watermark is the height up to which
+ * the indexes contain all transactions.
  */
 export function layoutOf(text: string): { readonly layout: string; readonly watermark: number | undefined } {
   const [layout = '', height, ...rest] = text.split(' without indexes of transactions above height ');
@@ -60,7 +63,11 @@ export function isOlder(keyValue: KeyValueReader): boolean {
   return storedLayout(keyValue) !== String(LAYOUT_VERSION);
 }
 
-/** The layout number of a store as text, without the index watermark. */
+/**
+ * Returns the number of a store's layout as text. In earlier layouts, the stored text with this number can also contain
+ * the index watermark (the height up to which the indexes contain all transactions). The function leaves out this
+ * height.
+ */
 export function storedLayout(keyValue: KeyValueReader): string {
   return layoutOf(layoutTextOf(keyValue)).layout;
 }
@@ -120,8 +127,9 @@ function sealUndoRecords(writer: KeyValueWriter): void {
 }
 
 /**
- * Upgrades a counted table to layout 7. Before layout 7, the store has a separate entry for each leaf block, with the
- * number of keys in the block. From layout 7 on, the inner blocks contain these numbers.
+ * Upgrades a counted table (a table of keys that the store can count fast) to layout 7. Before layout 7, the store has
+ * a separate entry for each leaf block (a stored group of neighbouring keys), with the number of keys in the block.
+ * From layout 7 on, the inner blocks contain these numbers.
  */
 function treeOverLeaves(writer: KeyValueWriter, table: number): void {
   const leaves: CountedLeaf[] = [];

@@ -2,7 +2,8 @@
  * Makes a read-only view of a store that has an earlier layout. In the view, the store has the current layout. The
  * changes of the upgrade stay in memory and are never written to the store. The view makes the upgrade only when a
  * table that the upgrade changes is read for the first time. Blocks and accounts can be read without the upgrade. This
- * delay saves time: an upgrade takes seconds for a long chain, and a sink opens a view for every few blocks.
+ * delay saves time: an upgrade takes seconds for a long chain, and `bloomery sink`, which copies the chain to another
+ * database or a folder, opens a view for every few blocks.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -12,8 +13,8 @@ import { TABLES } from '../tables/layout.ts';
 import { upgradeStore } from './upgrade.ts';
 
 /**
- * The tables that an upgrade changes. In memory, these tables take about 40 bytes for each leaf block of counted keys,
- * plus the size of the undo records.
+ * The tables that an upgrade changes. In memory, these tables take about 40 bytes for each leaf block (a stored group
+ * of neighbouring index keys), plus the size of the undo records.
  */
 const IN_MEMORY: readonly number[] = [TABLES.meta.number, TABLES.undo.number, TABLES.innerBlocks.number];
 

@@ -66,8 +66,8 @@ function openIfPresent(path: string): number | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    // Any other error does not show that the file is missing. For example, perhaps this process has no right to open
-    // the file.
+    // An error with any code except `ENOENT` and `ENOTDIR` does not show that the file is missing. For example, perhaps
+    // this process has no right to open the file.
     throw error;
   }
 }
@@ -81,8 +81,8 @@ export function examine(file: FileToExamine): DataFile {
   let before: Buffer | undefined;
   for (let look = 1; ; look += 1) {
     const metas = readMetas(file);
-    // The function reads the size of the file after the meta pages. LMDB writes a meta page after all pages that the
-    // meta page names, so this size includes these pages.
+    // The function first reads the meta pages, and then the size of the file. LMDB writes a meta page only after LMDB
+    // has written all pages that the meta page names. The size therefore includes these pages.
     const sizeBytes = file.sizeBytes();
     if (sizeBytes === 0) return { kind: 'none' };
     const why = damageOf(metas, sizeBytes);

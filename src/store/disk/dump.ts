@@ -12,8 +12,8 @@ import { openLmdb, openLmdbSnapshot } from './lmdb.ts';
 
 /**
  * Maximum sizes, in bytes, of the keys and values that `restoreDump` accepts. All keys and values of the layout are
- * smaller. Even a whole genesis block would fit into one value: the genesis block is a file in a network folder, and a
- * file in a network folder has at most 64 MiB.
+ * smaller. Even a whole genesis block would fit into one value, because the node reads the genesis block from a file of
+ * at most 64 MiB.
  */
 const KEY_BYTES_MAX = 1_000;
 const VALUE_BYTES_MAX = 64 * 1024 * 1024;

@@ -63,9 +63,10 @@ const FREE_LIST_LIMITS = { maxFreeSpaceToLoad: 4000, maxFreeSpaceToRetain: 6000 
  */
 const PAGES_CHECKED_BEFORE_WRITING = 5_000;
 /**
- * If a process opens the environment for reading, the second check (see `PAGES_CHECKED_BEFORE_WRITING`) reads up to
- * this number of other pages, or a few pages more. Four million pages take 16 GB in the file. If the operating system
- * has the file in memory, checking these pages takes about 20 s. Reading the pages from a disk takes much longer.
+ * If a process opens the environment for reading, two checks run (`refuseDamagedPages`). The first check reads all
+ * pages of the state. The second check reads the tree of free pages, and then up to this number of pages of the tree of
+ * entries, or a few pages more. Four million pages take 16 GB in the file. If the operating system has the file in
+ * memory, checking these pages takes about 20 s. Reading the pages from a disk takes much longer.
  */
 const PAGES_CHECKED_BEFORE_READING = 4_000_000;
 /**
@@ -144,13 +145,14 @@ export interface ReadingOptions {
 }
 
 /**
- * Opens the environment for reading. Another process of the same container is allowed to write to the folder at the
- * same time. But if the medium is read-only for this process, LMDB cannot record in `lock.mdb` which commit this
- * process reads. A writer could then overwrite the pages of this commit. On a read-only medium, the function therefore
- * throws an error if a process holds the lock on the folder. After that, the function opens the environment. If
- * `arePagesChecked` is false, the function checks the pages of the store. If the store has more than
- * `PAGES_CHECKED_BEFORE_READING` pages, the function checks only a part of the store. The check takes about 5 s for
- * each million pages if the operating system has the file in memory.
+ * Opens the environment for reading. At the same time, another process is allowed to write to the folder if both
+ * processes run in the same container, or if both run outside of containers on the same machine. But if the medium is
+ * read-only for this process, LMDB cannot record in `lock.mdb` which commit this process reads. A writer could then
+ * overwrite the pages of this commit. On a read-only medium, the function therefore throws an error if a process holds
+ * the lock on the folder. After that, the function opens the environment. If `arePagesChecked` is false, the function
+ * checks the pages of the store. If the store has more than `PAGES_CHECKED_BEFORE_READING` pages, the function checks
+ * only a part of the store. The check takes about 5 s for each million pages if the operating system has the file in
+ * memory.
  *
  * @param clock clock with which the function finds a process of another container that writes to the folder
  * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE` or `STORE_DAMAGED` in the same cases as `openForWriting`;
@@ -336,9 +338,9 @@ function refuseSharedFile(directory: string): void {
  * had no room for the file, the library would end the process with a signal. The function writes a new file under a
  * temporary name, and then links the file to its final name, so that no other process opens an incomplete file.
  *
- * @throws the error of the system if the file cannot be opened or created. However, if this process only lacks write
- *   access, the function throws nothing. For a symbolic link without a target, the function throws an error that names
- *   this cause
+ * @throws the error of the system if the file cannot be opened or created. If the cause is a missing access right or a
+ *   read-only medium, the function throws nothing. For a symbolic link without a target, the function throws an error
+ *   that names this cause
  */
 function prepareLocksFile(directory: string): void {
   const path = join(directory, LOCKS_FILE);

@@ -39,9 +39,12 @@ export function openLmdb(
 }
 
 /**
- * Opens a snapshot of the store in a folder. A node of the same container is allowed to use the folder at the same
- * time. All reads show the store at the moment of this call, until the snapshot is closed (`close`). While the snapshot
- * is open, the node cannot reuse freed pages, so the data file can grow.
+ * Opens a snapshot of the store in a folder. At the same time, a node is allowed to use the folder if the node runs in
+ * the same container as this process, or if both run outside of containers on the same machine. A node of another
+ * container is not allowed to use the folder, because LMDB identifies readers by process number, and two processes of
+ * different containers can have the same number. All reads show the store at the moment of this call, until the
+ * snapshot is closed (`close`). While the snapshot is open, the node cannot reuse freed pages, so the data file can
+ * grow.
  *
  * @throws ProtocolError in the same cases as `openForReading`
  */
@@ -70,13 +73,15 @@ export interface LmdbReader {
 }
 
 /**
- * Opens the store in a folder for a process that reads several snapshots. A node of the same container is allowed to
- * use the folder at the same time.
+ * Opens the store in a folder for a process that reads several snapshots. At the same time, a node is allowed to use
+ * the folder if the node runs in the same container as this process, or if both run outside of containers on the same
+ * machine. A node of another container is not allowed to use the folder, because LMDB identifies readers by process
+ * number, and two processes of different containers can have the same number.
  *
  * @param clock see the parameter `clock` of `openForReading`
  * @param arePagesChecked the same as for `openForReading`
- * @throws ProtocolError in the same cases as `openForReading`. If `arePagesChecked` is true, the function does not search
- *   for damaged pages
+ * @throws ProtocolError in the same cases as `openForReading`. If `arePagesChecked` is true, the function does not
+ *   search for damaged pages
  */
 export function openLmdbReader(directory: string, clock?: Clock, arePagesChecked = false): LmdbReader {
   const database = openForReading(directory, clock, { arePagesChecked });

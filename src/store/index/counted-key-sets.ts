@@ -33,9 +33,10 @@ export interface CountedWriter extends KeyValueWriter {
   /**
    * Adds many keys without values. One call of `putSorted` is much faster than a call of `put` for each key.
    *
-   * @param keys keys of one counted table, in ascending order. After the call, the caller is allowed to reuse the
-   *   memory of these keys
-   * @returns number of leaf blocks that had no unwritten change before this call, and that this call has changed
+   * @param keys keys of one counted table (a table of keys without values, see `COUNTED_TABLES`), in ascending order.
+   *   After the call, the caller is allowed to reuse the memory of these keys
+   * @returns number of leaf blocks (stored groups of neighbouring keys) that had no unwritten change before this call,
+   *   and that this call has changed
    */
   putSorted(keys: KeyBlock): number;
 }

@@ -79,6 +79,7 @@ export class DeferredIndexes {
 
   /**
    * Number of blocks above the index watermark plus the number of transactions in these blocks; 0 without a watermark.
+   * The watermark is the height up to which the indexes contain all transactions.
    */
   get lag(): number {
     const watermark = this.#watermark;
@@ -117,7 +118,10 @@ export class DeferredIndexes {
     this.#lists.add(transaction, place);
   }
 
-  /** Removes the highest transaction of the chain from the indexes. The indexes must have no lag. */
+  /**
+   * Removes a transaction of the highest block from the indexes. Before the call, the indexes must contain all
+   * transactions.
+   */
   remove(keys: KeyValueWriter, transaction: Transaction, place: TransactionPlace): void {
     this.#lists.remove(keys, transaction, place);
   }
@@ -125,8 +129,9 @@ export class DeferredIndexes {
   /**
    * The store calls this method at the end of each database transaction. If indexing is not deferred, the method writes
    * all missing entries. If indexing is deferred, the method writes no entries. In this case, the method writes the
-   * index watermark if two conditions hold: entries are missing, and the indexes had no lag before this database
-   * transaction. Between two steps of a backfill, the method writes nothing.
+   * index watermark (the height up to which the indexes contain all transactions) if two conditions hold: entries are
+   * missing, and the indexes had no lag before this database transaction. Between two steps of a backfill, the method
+   * writes nothing.
    */
   flush(keys: CountedWriter): void {
     if (this.#isBackfilling) return;
@@ -182,9 +187,10 @@ export class DeferredIndexes {
     const drops = this.#drops;
     for (let isDone = false; !isDone;) {
       // Between two iterations of this loop, a database transaction can fail. After such a failure, `forget` drops the
-      // pending entries, and a lookup can load these entries again. The entries that were loaded again have other row
-      // numbers in the pending index batch than the remaining chunks use. Without this check, the backfill would end as
-      // if all entries were written, although some entries are missing.
+      // pending entries (the index entries that are not written yet) from memory, and a lookup can load pending entries
+      // again. The remaining chunks belong to the dropped entries, so perhaps these chunks do not write all entries
+      // that were loaded again. Without this check, the backfill would then end as if all entries were written,
+      // although the indexes lack some entries.
       assert(this.#isLoaded && this.#drops === drops, 'the pending entries are in memory until the backfill ends');
       keyValue.transact((keys) => {
         for (let pages = 0; pages < pagesMax;) {

@@ -34,7 +34,11 @@ export function transactionEntries(transaction: Transaction, place: TransactionP
   });
 }
 
-/** Returns the index key of a transaction in one sort order of a long list. The key has no value. */
+/**
+ * Returns the index key of a transaction in one sort order of a long list. A list contains the transactions of one
+ * address or of one transaction type. A long list has so many transactions that the store keeps the list in several
+ * sort orders. The key has no value.
+ */
 export function longListEntry(
   list: Uint8Array,
   sort: TransactionSort,

@@ -193,8 +193,7 @@ export class TransactionLists {
   }
 
   /**
-   * Removes the highest transaction of the chain from the indexes. The pending index batch must be empty before this
-   * call.
+   * Removes a transaction of the highest block from the indexes. The pending index batch must be empty before this call.
    */
   remove(keys: KeyValueWriter, transaction: Transaction, place: TransactionPlace): void {
     assert(this.#pending.size === 0, 'the pending index batch is written before an entry is removed');

@@ -1,6 +1,7 @@
 /**
- * Makes the text of docs/store-layout.md from the declarations of the tables, the key parts and the notes. A test
- * compares the file with this text. With `UPDATE_DOCS=1`, the test first writes the text to the file.
+ * Makes the text of docs/store-layout.md from the declarations of the tables and the key parts, and from the list of
+ * notes. A note is a small record with a name that a module of the node writes to the store. A test compares the file
+ * docs/store-layout.md with this text. With `UPDATE_DOCS=1`, the test first writes the text to the file.
  */
 
 import { NOTES } from '../../ports/notes.ts';

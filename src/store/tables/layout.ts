@@ -1,9 +1,10 @@
 /**
- * Declares the tables of the store. `layout-docs.ts` makes the page docs/store-layout.md from this file and from the
- * declarations of the key parts and the notes. The store is one database of binary keys. The first byte of a key is the
- * number of its table. Integers in keys are big-endian, so that keys sort like these integers. If you change the form
- * of a key or a value, increase `LAYOUT_VERSION`. This is not necessary if the changed code can also read the earlier
- * form.
+ * Declares the tables of the store. `layout-docs.ts` makes the page docs/store-layout.md from this file, from the
+ * declarations of the key parts (`key-parts.ts`), and from the list of notes (`ports/notes.ts`). A note is a small
+ * record with a name that a module of the node writes to the store. The store is one database of binary keys. The first
+ * byte of a key is the number of its table. Integers in keys are big-endian, so that keys sort like these integers. If
+ * you change the form of a key or a value, increase `LAYOUT_VERSION`. This is not necessary if the changed code can
+ * also read the earlier form.
  */
 
 import { TRANSACTION_SORTS, type BlockAmountSort, type TransactionSort } from '../../ports/queries.ts';
@@ -214,7 +215,10 @@ export function isStateKey(key: Uint8Array): boolean {
   return table >= TABLES.accounts.number && table <= TABLES.facts.number;
 }
 
-/** Key of an entry in a list of transactions: the prefix of the list, then the place of the transaction. */
+/**
+ * Key of an entry in a list of transactions: the prefix of the list, then the position of the transaction in the chain
+ * (block height and index in the block).
+ */
 export function listPlaceKey(list: Uint8Array, place: TransactionPlace): Buffer {
   const key = Buffer.allocUnsafe(list.length + PLACE_BYTES);
   key.set(list, 0);
@@ -246,7 +250,10 @@ export interface TransactionOrder {
    * by type.
    */
   readonly table: TableName | undefined;
-  /** Form of the sort value (for example, the amount) in a key. The place of the transaction follows the sort value. */
+  /**
+   * Form of the sort value (for example, the amount) in a key. The position of the transaction in the chain (block
+   * height and index in the block) follows the sort value.
+   */
   readonly value: SortValue;
   of(transaction: Transaction): SortInteger;
 }

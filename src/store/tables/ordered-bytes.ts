@@ -14,14 +14,17 @@ export function heightBytes(height: number): Buffer {
   return bytes;
 }
 
-/** Returns the place of a transaction as 6 bytes. The bytes of several places sort like the places in the chain. */
+/**
+ * Returns the place of a transaction (block height and index in the block) as 6 bytes. The bytes of several places sort
+ * like the places in the chain.
+ */
 export function placeBytes(place: TransactionPlace): Buffer {
   const bytes = Buffer.allocUnsafe(PLACE_BYTES);
   writePlace(bytes, place.height, place.index, 0);
   return bytes;
 }
 
-/** Reads a place from the last 6 bytes of a key or value. */
+/** Reads the place of a transaction (block height and index in the block) from the last 6 bytes of a key or value. */
 export function placeAtEnd(bytes: Buffer): TransactionPlace {
   const at = bytes.length - PLACE_BYTES;
   return { height: bytes.readUInt32BE(at), index: bytes.readUInt16BE(at + 4) };

@@ -222,7 +222,10 @@ export class RecordWriter {
     this.#length += bytes.length;
   }
 
-  /** Returns a copy of the record. After this call, the caller must not call any method of the writer. */
+  /**
+   * Returns a copy of the record. The writer then gives its buffer away (`spare`), so the caller must not call any
+   * further method of this writer.
+   */
   bytes(): Buffer {
     const record = Buffer.allocUnsafe(this.#length);
     this.#bytes.copy(record, 0, 0, this.#length);

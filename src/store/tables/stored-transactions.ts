@@ -16,7 +16,10 @@ import { HEIGHT_BYTES, isU16, isU32, PLACE_BYTES, placeAtEnd } from './ordered-b
  */
 export const TRANSACTIONS_PER_VALUE = 256;
 
-/** A transaction place consists of a height and an index. This constant is the number of bytes of the index. */
+/**
+ * The place of a transaction consists of a block height and an index in the block. This constant is the number of bytes
+ * of the index.
+ */
 const INDEX_BYTES = PLACE_BYTES - HEIGHT_BYTES;
 
 export function putTransactions(

@@ -67,7 +67,8 @@ test('a copied watermark proves nothing about a copied folder, because both can 
 test('a copied watermark that is newer than the journal is used, but a newer header may be missing', (t) => {
   const { signing, watermarks, journal } = start([1, 2], { last: header(7), isCopied: true }, true);
   t.deepEqual([signing.last(A), signing.heldSinceS(A)], [header(7), NOW_S]);
-  // At a later start, the journal is no copy any more. The wait that has begun does not begin again.
+  // The first start has recorded the identity of the journal file. At a later start, the file therefore no longer
+  // counts as a copy, and the wait that the first start began (`heldSinceS`) does not begin again.
   const again = { journal, watermarks, observer: SILENT, nowS: NOW_S + 100, firstBlockId: () => '2000' };
   t.is(new WatermarkedJournal(again).heldSinceS(A), NOW_S);
   signing.record(A, header(8));
@@ -116,8 +117,8 @@ test('a folder that was restored to before the first header of a delegate leaves
   watermarks.write(A, { last: header(9), firstBlockId: '2000' });
   const options = { journal, watermarks, observer: SILENT, nowS: NOW_S, firstBlockId: () => '2000' };
   const signing = new WatermarkedJournal(options);
-  // The journal already has a wait of the delegate. If the constructor copied the header of the watermark to this
-  // journal, the record of the delegate would count as a copy, and the delegate would wait for finality.
+  // In this journal, the delegate already waits before it signs (`hold`, from time 50). If the constructor copied the
+  // header of the watermark to the journal, `isCopyFor` would return true, and the wait would begin again at `NOW_S`.
   t.deepEqual([signing.last(A), signing.outside(A)], [undefined, 'later']);
   t.deepEqual([signing.heldSinceS(A), signing.isCopyFor(A)], [50, false]);
   t.deepEqual(signing.recalled(A), { last: header(9), firstBlockId: '2000' });
@@ -155,7 +156,8 @@ test('a copied folder begins a wait of its own for a delegate without a header',
   const B = 'bb'.repeat(32);
   for (const [marked, isCopy] of [
     [undefined, true],
-    // The watermark of another delegate is older than its header in the folder, so the folder is of another machine.
+    // The watermark of delegate B is older than the last header of B in the journal. A node writes a watermark for each
+    // signature, so this node concludes that the journal comes from another machine.
     [{ last: header(1) }, true],
     [{ last: header(2) }, false],
     [{ last: header(7) }, false],

@@ -192,7 +192,8 @@ test('peers that deliver nothing but late blocks are not believed while other bl
   receive(honest, -100, -100, -100);
   for (const peer of others) receive(peer, -30_000, -30_000, -30_000);
   t.is(estimate.agreedMs([honest, ...others], 10_000), -30_000);
-  // Another node with the same wrong clock can forge two of the newest four blocks.
+  // If two of the newest four blocks seem to be on time, this does not prove that our clock is right: another node
+  // whose clock has the same error as our clock can have forged both blocks.
   receive(honest, -100, -100);
   t.is(estimate.agreedMs([honest, ...others], 10_000), -30_000);
   receive(honest, -100);

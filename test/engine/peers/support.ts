@@ -153,11 +153,11 @@ export class FakeTransport implements Transport {
   }
 
   send(): void {
-    // `PeerManager` sends no messages.
+    // Does nothing, because `PeerManager` never calls this method.
   }
 
   announce(): void {
-    // `PeerManager` does not announce node info.
+    // Does nothing, because `PeerManager` never calls this method.
   }
 
   close(): Promise<void> {

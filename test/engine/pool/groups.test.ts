@@ -7,7 +7,7 @@ import type { Rules } from '../../../src/protocol/rules.ts';
 import { person, PoolWorld, type Person } from '../../support/pool-world.ts';
 import { signedWithNonce } from '../../support/nonce-signatures.ts';
 
-/** Milliseconds of signature checks that one address may use in one burst. */
+/** Verification budget of one IP address: milliseconds of work that the address can cause in one burst. */
 const OWN_BUDGET_MS = 200;
 const alice = person('alice');
 const stranger = person('stranger');

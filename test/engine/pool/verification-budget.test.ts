@@ -62,8 +62,8 @@ test('when strangers want more than the share, the one that used least comes fir
   let honest = 0;
   for (let tick = 0; tick < 600; tick += 1) {
     for (let source = 0; source < 99; source += 1) use(`9.9.9.${source}`, 5);
-    // An honest address sends one transaction every three seconds. Without fairness, the greedy addresses would use up
-    // the budget of the group.
+    // The 99 greedy addresses and the honest address share the budget of the group `peers`. The honest address sends
+    // one transaction every three seconds. Without fairness, the greedy addresses would use up this budget.
     if (tick % 30 === 29) honest += use('2.2.2.2', 1.3, 1);
     time.nowMs += 100;
   }

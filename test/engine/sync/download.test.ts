@@ -39,7 +39,7 @@ class DownloadFixture {
   readonly peers: ReadonlyMap<string, Peer>;
   /** Milliseconds that the consumer needs for each batch. */
   workMs = 0;
-  /** The preparation of a batch fails if its first block has this height or a greater height. */
+  /** The callback `prepare` fails for each batch whose first block has this height or a greater height. */
   unpreparedFrom = Infinity;
   isSyncPeerConnected = true;
   joinsAnswers = true;
@@ -316,8 +316,8 @@ test('answers are passed on one by one while they may not be joined', async (t) 
 });
 
 test('large answers are fetched ahead up to a size, which counts the text that assets become', async (t) => {
-  // The asset below has a member `numbers`, which a registration does not need. A decoded block stores such an asset as
-  // text, in which `1e20` becomes 21 digits.
+  // The asset below registers a delegate. It also has a member `numbers`, which has no meaning for the registration. A
+  // decoded block stores such an asset as text, in which `1e20` becomes 21 digits.
   const numbers = JSON.parse(`[${'1e20,'.repeat(45_000)}1]`) as Json;
   const [transaction] = maker.network.genesis.transactions;
   const registration = {

@@ -136,7 +136,10 @@ interface Answers {
   readonly named?: (ids: readonly string[]) => string;
   /** Called before each answer with blocks. */
   readonly before?: () => void;
-  /** Result of `othersWait` for a time that the node has waited. */
+  /**
+   * Returns whether the node gives up the sync peer in favour of another peer (`SyncFromPeerDependencies.othersWait`).
+   * `waitedMs` is the time in milliseconds that the node has waited for blocks of the sync peer.
+   */
   readonly othersWait?: (waitedMs: number) => boolean;
 }
 
@@ -210,8 +213,10 @@ for (const generation of [3, 2] as const) {
 
   test(`generation ${generation}: a peer that repeats our blocks yields to a waiting peer`, async (t) => {
     const { lone, maker } = await setUpFork(140, generation);
-    // An honest peer that names the lowest asked block may repeat 42 blocks (48 in generation 2). The blocks of the
-    // first four answers therefore earn time, and the budget lasts longer than these answers.
+    // The node sends ids of its blocks, and the peer names the lowest of these blocks as the highest common block. An
+    // honest peer with this highest common block sends up to 42 blocks (48 in generation 2) that the node already has.
+    // The node therefore adds time to the budget of the peer (`PeerTimeBudget`) for each of these blocks, and the
+    // budget lasts longer than the first four answers (40 blocks).
     const named = (ids: readonly string[]) => ids[0]!;
     const othersWait = (waitedMs: number) => waitedMs > 10_000;
     const { code, endMs } = await timed(lone, { maker, count: 10, tookMs: 3_200, named, othersWait });

@@ -15,8 +15,9 @@ export interface ScenarioDevnet {
   readonly generation: Generation;
   readonly delegates?: number;
   /**
-   * Seconds between two blocks, on the machine's clock. If this time is below 2 s, the chain clock runs faster than the
-   * machine's clock.
+   * Seconds between two blocks, on the machine's clock. A time of 2 s or more is also the length of a slot. A slot
+   * cannot be shorter than 2 s. If the time is below 2 s, a slot therefore has 2 s on the chain clock, and the chain
+   * clock runs faster than the machine's clock.
    */
   readonly blockTime?: number;
   /** The network that the nodes of the devnet run: the name of this network, or the path of the network's folder. */
