@@ -1,7 +1,7 @@
 /**
  * Runs checks at the same time. `npm run check` runs the fast checks of types, import layers, and lint rules of the
- * sources, for every save. `npm run check:all` also runs the slow checks. Prints only errors. The exit code is 1 if a
- * check fails.
+ * sources. These checks take little time, so that developers can start them after each saved change. The command
+ * `npm run check:all` also runs the slow checks. Prints only errors. The exit code is 1 if a check fails.
  */
 
 import { spawn } from 'node:child_process';

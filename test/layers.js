@@ -20,10 +20,13 @@ const LAYERS = [
   ['testing'],
 ];
 
-/** Adapters implement ports. The engine uses them through ports only. They import neither the engine nor each other. */
+/**
+ * Adapters implement ports. The engine uses adapters through ports only. Adapters import neither the engine nor each
+ * other.
+ */
 const ADAPTERS = LAYERS[5];
 
-/** Modules of the store, lowest first. The same rule applies to them. */
+/** Modules of the store, lowest first. A module of the store imports no file of a higher module in this list. */
 const STORE_LAYERS = ['tables', 'disk', 'index', 'chain', 'query'];
 
 /** Minimum number of modules. A lower number means that the graph was not read, and an empty graph has no wrong import. */

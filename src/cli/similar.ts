@@ -1,4 +1,7 @@
-/** Suggests a known word (a command or a member name) for a misspelt word. */
+/**
+ * Suggests a known word for a misspelt word. The known words are the names of commands, or the names that are allowed
+ * at one place of a scenario file (a file of steps that `devnet run` executes).
+ */
 
 /** Maximum number of edits between two similar words, as a share of the letters of the longer word. */
 const DIFFERENT_SHARE_MAX = 0.4;

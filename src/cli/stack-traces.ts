@@ -20,8 +20,9 @@ interface SourcePosition {
 }
 
 /**
- * Maximum number of cached positions. An error that occurs again has the same positions in its trace, so the cache
- * saves a second lookup.
+ * Maximum number of positions in bundles for which the cache stores the position in the source file. An error that
+ * occurs again has the same positions in its trace. With the cache, the code does not look up these positions in the
+ * source map a second time.
  */
 const TRACE_LINES_MAX = 1000;
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
@@ -40,7 +41,8 @@ export function nameSourcesInTraces(): void {
       const maps: Maps = new Map();
       return `${String(error)}${lines.map((line) => withSource(line, known, maps)).join('')}`;
     } catch {
-      // If the lookup fails, the trace has positions in the bundle. Such a trace is better than no trace.
+      // If finding the positions in source files throws an error, the trace keeps the positions in the bundle. A trace
+      // with these positions is better than no trace.
       return `${String(error)}${lines.join('')}`;
     }
   };

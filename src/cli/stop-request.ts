@@ -31,11 +31,12 @@ const OTHER_ENDING_SIGNALS = [
 ] as const satisfies readonly NodeJS.Signals[];
 
 export interface StopRequest {
-  /** Name of the signal, or `the end of its supervisor`. */
+  /** What caused the stop: the name of a signal, or the text `the end of its supervisor`. */
   readonly by: string;
   /**
-   * Exit code of an orderly end. If `by` is a signal of `OTHER_ENDING_SIGNALS`, this exit code makes a service manager
-   * such as systemd restart the program.
+   * Exit code with which the program ends after this stop. If a signal of `OTHER_ENDING_SIGNALS` caused the stop, the
+   * value is `EXIT.failed`, so that a service manager such as systemd restarts the program. Otherwise, the value is
+   * `EXIT.ok`.
    */
   readonly exitCode: ExitCode;
 }
@@ -70,7 +71,8 @@ export function stopRequest(onSecond: (signal: string) => void): Promise<StopReq
           process.exit(EXIT.failed);
         });
       } catch {
-        // The system does not have this signal.
+        // `process.on` throws an error if the system does not have the signal. The process then cannot receive the
+        // signal, and needs no listener for it.
       }
     };
     for (const signal of STOP_SIGNALS) listen(signal, EXIT.ok);

@@ -808,7 +808,7 @@ export interface Operations2 {
     parameters: Record<never, never>;
     answer: string;
   };
-  /** Shows the name and version of the software, and the paths of the documentation and the dashboard (`pages`). Also lists all other GET paths below `/api` that have no path parameter (`paths`). */
+  /** Shows the name and version of the software, and the paths of the documentation and the dashboard (`pages`). `paths` lists all GET paths below `/api` that have no path parameter, except `/api` itself and the paths in `pages`. */
   'GET /': {
     parameters: Record<never, never>;
     answer: {
@@ -1670,7 +1670,7 @@ export interface Operations3 {
     parameters: Record<never, never>;
     answer: string;
   };
-  /** Shows the name and version of the software, and the paths of the documentation and the dashboard (`pages`). Also lists all other GET paths below `/api` that have no path parameter (`paths`). */
+  /** Shows the name and version of the software, and the paths of the documentation and the dashboard (`pages`). `paths` lists all GET paths below `/api` that have no path parameter, except `/api` itself and the paths in `pages`. */
   'GET /': {
     parameters: Record<never, never>;
     answer: {

@@ -173,8 +173,10 @@ class HttpClient {
         if (found !== undefined) state = `in block ${found.height} with ${found.confirmations} confirmations`;
       } catch (error) {
         signal?.throwIfAborted();
-        // After all other errors, `waitFor` sends the request again later. Such an error can have a temporary cause:
-        // the node is starting again, a proxy refuses the request, or the node limits the rate of requests.
+        // `waitFor` sends the request again later in four cases: the connection fails, the answer does not arrive
+        // within the time limit of the request, the status of the answer is 429, or the status is 500 or above. Such an
+        // error can have a temporary cause: the node is starting again, a proxy refuses the request, or the node limits
+        // the rate of requests. In all other cases, `waitFor` throws the error at once.
         if (!(error instanceof ClientError) || (isLasting(error) && error.status !== TOO_MANY_REQUESTS)) throw error;
         failure = error;
       }

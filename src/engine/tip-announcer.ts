@@ -54,8 +54,10 @@ export class TipAnnouncer {
   }
 
   /**
-   * Announces the present tip, and again after `REPEATED_AFTER_MS`. Announces nothing while the node downloads blocks
-   * (`Synchronizer.syncing`), because each batch of downloaded blocks changes the tip.
+   * Announces the tip that the node has at the time of the call. In addition, starts a timer that calls this method
+   * again after `REPEATED_AFTER_MS`; each call replaces the timer of the previous call. While the node downloads blocks
+   * (`Synchronizer.syncing`), a call only starts the timer and announces nothing, because each batch of downloaded
+   * blocks changes the tip.
    */
   announce(): void {
     const { transport, isSyncing } = this.#dependencies;

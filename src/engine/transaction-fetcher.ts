@@ -1,10 +1,11 @@
 /**
  * Asks peers for the transactions that they announced. The node asks each peer at a limited rate (`ports/rates.ts`). If
  * several peers announce a transaction, the node first asks only one of them. If the pool refuses the transaction, the
- * node asks another peer, because a dishonest peer can send a damaged copy with the same id. For example, such a copy
- * can contain false members' signatures of a multisignature account. Honest peers can also have a transaction that the
- * pool refuses. After `REFUSALS_MAX` refusals of a transaction, the node therefore waits for a minute before it asks
- * any peer for the transaction again. Without this pause, these peers would send the transaction again and again.
+ * node asks another peer, because a dishonest peer can send a damaged copy with the same id. For example, if the sender
+ * is a multisignature account, the damaged copy can contain invalid signatures in place of the signatures of the
+ * account's members. Honest peers can also have a transaction that the pool refuses. After `REFUSALS_MAX` refusals of a
+ * transaction, the node therefore waits for a minute before it asks any peer for the transaction again. Without this
+ * pause, these peers would send the transaction again and again.
  *
  * Peers announce ids of transactions only in generation 3. In generation 3, the node computes the id of each
  * transaction in an answer from the content of the transaction. If an answer has no transaction with a requested id,
@@ -78,8 +79,9 @@ export interface TakenTransactions {
    * Ids of the transactions that the pool accepted or refused. The list does not contain transactions that the pool has
    * not examined, for example because the verification budget of the peer is used up. In generation 3, each id in the
    * list is computed from the content that the peer sent. With ids that the peer only states, a peer could make the
-   * node record refusals of any transaction. In generation 2, the list contains the ids that the peer states. But peers
-   * of generation 2 never announce ids, so only `TransactionFetcher.pool` calls `take`, and does not use the list.
+   * node record refusals of any transaction. In generation 2, the list contains the ids that the peer states. These ids
+   * do no harm, because the fetcher uses the list only for answers to requests for announced ids, and peers of
+   * generation 2 never announce ids.
    */
   readonly examined: readonly TransactionId[];
   /** True if the pool stopped reading the answer at a transaction with a fault for which the peer is responsible. */

@@ -41,7 +41,8 @@ import { pathBelow, served } from './route-table.ts';
 import { allRoutes } from './routes/all.ts';
 
 /**
- * Answers a request if this is possible without the slow path.
+ * Answers a request if this is possible without the Express application (the slow path). The comment at the start of
+ * this file describes the requests for which this is possible.
  *
  * @param allowance decision of the rate limit about the request
  * @param takeSlowPath sends the request to the slow path; called if the handler has returned a promise that rejects
@@ -66,7 +67,7 @@ export function createFastPath(
 ): FastPath {
   const { origin } = options.cors;
   // The fast path can only send a fixed CORS origin, and cannot delay an answer. If `cors.origin` is a boolean, or if
-  // `delayAfter` is above 0, all requests therefore take the slow path.
+  // `delayAfter` is above 0, all requests therefore take the slow path (Express).
   const isEnabled = typeof origin === 'string' && options.limits.delayAfter === 0;
   const routes = routesByPath(dialect, options);
   const currentVersion = createCurrentVersion(api);
@@ -131,7 +132,7 @@ export function createFastPath(
       if (result instanceof Promise) result.then(finish).catch(() => response.headersSent || takeSlowPath());
       else finish(result);
     } catch {
-      // The route refused the request, or failed. The slow path calls the handler again and sends the error.
+      // The route refused the request, or failed. The slow path (Express) calls the handler again and sends the error.
       return false;
     }
     return true;
@@ -143,7 +144,7 @@ export function createFastPath(
     const encoding = request.headers['accept-encoding'];
     const acceptsGzip = encoding !== undefined && /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(encoding);
     // If the client does not accept gzip, the fast path answers only if `Accept-Encoding` is absent or `identity`. If
-    // the header has any other value, for example `br`, the request takes the slow path.
+    // the header has any other value, for example `br`, the request takes the slow path (Express).
     if (encoding !== undefined && !acceptsGzip && encoding !== 'identity') return false;
     const cached = responseCache.find(target);
     if (cached === undefined) return !acceptsGzip && answerFromRoute(request, response, allowance, takeSlowPath);
@@ -157,8 +158,9 @@ export function createFastPath(
 }
 
 /**
- * Returns the routes whose handlers the fast path can call (see the conditions in the comment at the start of this
- * file). The keys are the paths of requests, with and without the prefix `/api`.
+ * Returns the routes whose handlers the fast path (which answers without Express) can call. The comment at the start of
+ * this file states the conditions for such routes. The keys are the paths of requests, with and without the prefix
+ * `/api`.
  */
 function routesByPath(dialect: HttpDialect, options: HttpOptions): ReadonlyMap<string, EnvelopeRoute> {
   const routes = new Map<string, EnvelopeRoute>();
@@ -178,11 +180,12 @@ function routesByPath(dialect: HttpDialect, options: HttpOptions): ReadonlyMap<s
 function checkedBy(route: EnvelopeRoute, target: string): CheckedRequest | undefined {
   try {
     const query = parseQuery(queryTextOf(target));
-    // A request with ignored parameters takes the slow path, which lists these parameters in a header of the answer.
+    // A request with ignored parameters takes the slow path (Express). The slow path lists these parameters in a header
+    // of the answer.
     if (ignoredIn(route, query).length > 0) return undefined;
     return checkRequest(route, { query, path: {}, body: undefined, contentType: undefined });
   } catch {
-    // A request with an invalid parameter takes the slow path, which reports the parameter in the answer.
+    // A request with an invalid parameter takes the slow path (Express), which reports the parameter in the answer.
     return undefined;
   }
 }

@@ -89,8 +89,8 @@ export function createHttpServer(
   const isOtherPath = (path: string): boolean => hasPages && isDashboardPath(path);
   const checks = createRequestChecks(settings, { admission, dialect, limit, isOtherPath });
 
-  // A lisk-sdk node has no event stream that the strict dialect could imitate. The stream therefore always uses the
-  // extended dialect.
+  // The strict dialect answers like a lisk-sdk node. Such a node has no event stream, so the event stream always uses
+  // the extended dialect, which has additional names.
   const streamDialect = { ...dialect, strict: false };
   const replays = settings.shared && createSharedReplays(settings.shared);
   const { scheduler } = admission;

@@ -1,6 +1,7 @@
 /**
- * Opens the sockets on which the HTTP server listens, with and without TLS. The connections of both sockets pass the
- * admission, and then go to the same HTTP parser.
+ * Opens the sockets on which the HTTP server listens: one without TLS and, if configured, one with TLS. For each
+ * connection of both sockets, the admission (`Admission`) first decides whether the node accepts the connection. The
+ * accepted connections of both sockets go to the same HTTP parser.
  */
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
@@ -122,19 +123,23 @@ export function createListeners(
 /**
  * Creates a listener. A client can end its side of the connection and still read the answer. Therefore the listener
  * does not end a connection when the client has sent its last byte. The node reads nothing from a new connection before
- * the admission accepts the connection.
+ * the admission (`Admission`, which limits the connections of clients) has accepted the connection.
  */
 function listenerFor(accept: (socket: Socket) => void): Server {
   return createServer({ allowHalfOpen: true, pauseOnConnect: true }, accept);
 }
 
 /**
- * Time that the scheduler counts for the TLS handshake of a client that is not trusted, in milliseconds. If the key is
- * an RSA key of 2,048 bits, the node spends most of this time on the RSA signature of the handshake.
+ * Time, in milliseconds, that the fair scheduler (`FairScheduler`) counts for the TLS handshake of a client that is not
+ * trusted. The scheduler limits the main thread's time for all such clients together. If the key is an RSA key of 2,048
+ * bits, the node spends most of this time on the RSA signature of the handshake.
  */
 const TLS_HANDSHAKE_MS = 1.7;
 
-/** Creates the TLS listener. A connection must pass the admission before its TLS handshake begins. */
+/**
+ * Creates the TLS listener. The TLS handshake of a connection begins only after the admission (`Admission`, which
+ * limits the connections of clients) has accepted the connection.
+ */
 function createSecureListener(
   tls: TlsOptions,
   admission: Admission,

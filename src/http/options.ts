@@ -45,8 +45,9 @@ export interface HttpOptions {
   readonly limits: HttpLimits;
   readonly cors: { readonly origin: string | boolean; readonly methods: readonly string[] };
   /**
-   * If true, paths below `/api` use the strict dialect: only the names and shapes of a lisk-sdk node of the generation.
-   * The event stream and paths without this prefix always use the extended dialect.
+   * If true, paths below `/api` use the strict dialect: only the names and shapes of a lisk-sdk node that uses the same
+   * protocol generation as the network. The event stream and paths without this prefix always use the extended dialect,
+   * which has additional names.
    */
   readonly strictDialect: boolean;
   /**
@@ -120,8 +121,8 @@ export interface HttpLimits {
    */
   readonly connectionsPerAddressMax: number;
   /**
-   * Maximum number of requests in a window (`windowMs`) for each client address. With 0, clients on this machine have
-   * no limit, and all other clients have the limit `strangerMax`.
+   * Maximum number of requests in a window (`windowMs`) for each client address. With 0, client addresses on this
+   * machine have no limit, and each other client address has a limit of its own: `strangerMax` requests.
    */
   readonly max: number;
   /**
@@ -131,8 +132,8 @@ export interface HttpLimits {
   readonly strangerMax: number;
   /**
    * Maximum number of requests in a window for all strangers together; 0 for no limit. A stranger is a client that is
-   * not on this machine and not in `access.whiteList`. Networks in this list that are wider than /8 (IPv4) or /32
-   * (IPv6) do not count.
+   * not on this machine and not in `access.whiteList`. This rule ignores the networks in the list that are wider than
+   * /8 (IPv4) or /32 (IPv6). A client that only such a wide network includes is therefore a stranger.
    */
   readonly strangersTotalMax: number;
   /** Number of requests of each client address that the node answers without delay in a window; 0 for no delays. */

@@ -85,7 +85,7 @@ export function pageParametersReversed(limitMax: 100 | 101): readonly Parameter[
 
 /**
  * Declares the parameter `after`: the cursor at which the previous page of a list ended. Nodes of lisk-sdk do not have
- * this parameter, so the result is empty in the strict dialect.
+ * this parameter. The result is therefore empty in the strict dialect, which has only the parameters of lisk-sdk nodes.
  */
 export function afterParameters(dialect: HttpDialect): readonly Parameter[] {
   return extendedOnly(dialect, [AFTER]);

@@ -151,11 +151,16 @@ export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
  */
 const REASONS: ReadonlySet<string> = new Set(['NODE_SILENT']);
 
-/** Description of the 503 in the API specification, for routes that accept transactions or members' signatures. */
+/**
+ * Description of the status 503 in the API specification, for routes that accept transactions, or signatures of members
+ * of multisignature accounts (accounts that several members sign for).
+ */
 export const NOT_KEPT =
   'The node did not accept the request, because the node could not write to its disk. Send the request again.';
 
-/** Description of the 429 in the API specification, for routes whose requests can make the node check signatures. */
+/**
+ * Description of the status 429 in the API specification, for routes whose requests can make the node check signatures.
+ */
 export const CHECKS_EXCEEDED =
   'The client exceeded its rate limit, or all remote clients outside `http.accessWhitelist` together exceeded their common rate limit. Or: A limit on signature checks is reached: the limit of this client, the common limit of all remote clients, or the common limit of all clients on the machine of the node.';
 

@@ -34,8 +34,8 @@ const DELAY_MAX_MS = 60_000;
 export interface RateLimitOptions {
   readonly clock?: Pick<MonotonicClock, 'nowMs'>;
   /**
-   * True for an address whose requests do not count towards the limit of all strangers together. A flood of requests
-   * from strangers therefore cannot exclude a trusted address.
+   * True for an address whose requests do not count towards the common limit of all strangers (clients that are not
+   * trusted). A flood of requests from strangers therefore cannot exclude a trusted address.
    */
   readonly isTrusted?: (address: string) => boolean;
 }
@@ -63,7 +63,7 @@ export function createRateLimit(limits: HttpLimits, options: RateLimitOptions = 
       const isTooMuch = max > 0 && count > max;
       const isCountedInAll = !isHere && !isTrusted(client);
       // If a request exceeds the limit of its own address, the request must not use up the limit that all strangers
-      // share.
+      // (untrusted clients) share.
       if (isCountedInAll && !isTooMuch) strangers += cost;
       const isTooMuchInAll = isCountedInAll && limits.strangersTotalMax > 0 && strangers > limits.strangersTotalMax;
       const delayed = limits.delayAfter > 0 ? Math.max(0, count - limits.delayAfter) : 0;
@@ -80,13 +80,17 @@ export function createRateLimit(limits: HttpLimits, options: RateLimitOptions = 
 
 export const UNLIMITED: Allowance = { max: 0, remaining: 0, isRefused: false, delayMs: 0, resetMs: undefined };
 
-/** Maps each HTTP request that the slow path (`express-app.ts`) handles to the allowance of the request. */
+/**
+ * Maps each HTTP request that the Express application (`express-app.ts`) handles to its allowance: the decision of the
+ * rate limit about the request.
+ */
 export type Allowances = WeakMap<IncomingMessage, Allowance>;
 
 /**
  * Returns the headers `X-RateLimit-Limit` and `X-RateLimit-Remaining`, as alternating names and values. If the client
- * has no maximum (`max` is 0), the result depends on the dialect. The extended dialect then has none of these headers.
- * The strict dialect then has both headers with the value 0, like the reference.
+ * has no maximum (`max` is 0), the result depends on the dialect. In this case, the result has none of these headers in
+ * the extended dialect (the default). In the strict dialect, which answers like a lisk-sdk node, the result then has
+ * both headers with the value 0.
  */
 export function rateHeaders({ max, remaining }: Allowance, isStrict: boolean): readonly string[] {
   if (max === 0 && !isStrict) return [];

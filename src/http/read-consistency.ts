@@ -72,8 +72,8 @@ export interface WantedHeight {
    */
   readonly height: number | undefined;
   /**
-   * The request target without the parameter `minHeight`. In the strict dialect, this parameter does not exist on paths
-   * below `/api`, so the target of such a path is unchanged.
+   * The request target without the parameter `minHeight`. The strict dialect has only the parameters of lisk-sdk nodes.
+   * In this dialect, paths below `/api` have no parameter `minHeight`, so the target of such a path is unchanged.
    */
   readonly target: string;
 }
@@ -92,8 +92,8 @@ const HEIGHT = /^[1-9][0-9]{0,9}$/;
  * request contains several heights, the result has the largest one. A request with several headers `X-Min-Height`
  * contains no valid height in these headers, because node:http joins their values (`1, 2`).
  *
- * @param dialect dialect of the paths below `/api`. If the dialect is strict, these paths have no parameter
- *   `minHeight`, so the function reads only the header
+ * @param dialect dialect of the paths below `/api`. If the dialect is strict (only the parameters of lisk-sdk nodes),
+ *   these paths have no parameter `minHeight`, so the function reads only the header
  */
 export function wantedHeight(
   { url = '', headers }: Pick<IncomingMessage, 'url' | 'headers'>,

@@ -2,13 +2,15 @@
  * The steps through which each HTTP request passes:
  *
  * 1. `receive` counts the request. If a trusted proxy forwards the request of a stranger (a client that is not
- *    trusted), the request waits for the turn of the stranger in the fair scheduler.
+ *    trusted), the request waits until the fair scheduler (`FairScheduler`) gives the stranger a turn. This scheduler
+ *    limits the main thread's time for all strangers together, and lets their addresses take turns.
  * 2. `#admitClient` checks the access and the request rate of the client, and the head of the request
  *    (`request-checks.ts`).
  * 3. `#waitForHeight` delays a read request that contains a minimum height. The request continues when the node has the
  *    block of this height. If the wait takes too long, or if too many requests wait, the node answers with status 503.
- * 4. `#dispatch` tries the fast path (`fast-path.ts`). A request that the fast path does not answer takes the slow path:
- *    `admitTarget` checks the path and the headers of the body, and the Express application (`express-app.ts`) answers.
+ * 4. `#dispatch` tries the fast path: a function that answers frequent requests without Express (`fast-path.ts`). A
+ *    request that this function does not answer takes the slow path: `admitTarget` checks the path and the headers of
+ *    the body, and the Express application (`express-app.ts`) answers.
  *
  * Each step either answers the request or calls the next step.
  */
@@ -36,7 +38,7 @@ export interface RequestPipelineDependencies {
   readonly checks: RequestChecks;
   readonly waiters: HeightWaiters;
   readonly tryFastPath: FastPath;
-  /** Answers a request on the slow path. */
+  /** Answers a request on the slow path, that is, through the Express application (`express-app.ts`). */
   readonly answer: (request: IncomingMessage, response: ServerResponse, allowance: Allowance) => void;
 }
 
@@ -78,8 +80,9 @@ export class RequestPipeline {
   }
 
   /**
-   * Finds the stranger whose request a trusted proxy forwards. The connection of a trusted proxy does not wait for
-   * turns. But if the proxy forwards the request of a stranger, this request waits for the turn of the stranger.
+   * Finds the stranger (the untrusted client) whose request a trusted proxy forwards. The connection of a trusted proxy
+   * does not wait for the fair scheduler (`FairScheduler`), which lets the addresses of strangers take turns. But if
+   * the proxy forwards the request of a stranger, this request waits until the scheduler gives the stranger a turn.
    *
    * @returns key of the client in the scheduler; undefined for a request that no trusted proxy forwards, and for a
    *   trusted client
@@ -116,8 +119,9 @@ export class RequestPipeline {
 
   /**
    * Continues a request after the counting process (which counts the requests of all processes) has answered the
-   * rate-limit check. If the request comes from a stranger, it waits a second time for the stranger's turn in the
-   * scheduler.
+   * rate-limit check. If the request comes from a stranger (an untrusted client), the rest of the work is a new task of
+   * the fair scheduler (`FairScheduler`). This scheduler runs the tasks of strangers: one task of each waiting address
+   * in turn.
    */
   #continueInTurn(request: IncomingMessage, nextStep: () => void): void {
     const { admission } = this.#dependencies;

@@ -38,7 +38,8 @@ export const CACHED_BYTES_MAX = 32 * 1024 * 1024;
 const ENTRY_BYTES = 400;
 const TARGET_CHARACTERS_MAX = 500;
 /**
- * Minimum size, in bytes, of a body that the cache compresses. The slow path (`express-app.ts`) has the same minimum.
+ * Minimum size, in bytes, of a body that the cache compresses. `express-app.ts` has the same minimum for the bodies
+ * that Express compresses.
  */
 const COMPRESSED_FROM_BYTES = 1024;
 

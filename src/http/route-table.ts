@@ -17,9 +17,10 @@ interface KnownPath {
 }
 
 /**
- * Returns the two prefixes of each route, `/api` and the empty prefix, with the dialect of each prefix. Clients of real
- * nodes use only paths below `/api`, so the strict dialect does not apply to other paths. Most commands of this
- * software use paths without a prefix, because these commands need the JSON members of the extended dialect.
+ * Returns the two prefixes of each route, `/api` and the empty prefix, with the dialect of each prefix. Clients of
+ * lisk-sdk nodes use only paths below `/api`. The strict dialect (only the names of lisk-sdk nodes) therefore does not
+ * apply to other paths. Most commands of this software use paths without a prefix, because these commands need the
+ * additional JSON members of the extended dialect.
  */
 export function served(
   dialect: HttpDialect,

@@ -41,8 +41,9 @@ export function prepareExport({ journal, params, watermarks, isKept, exportedAtS
   // in this journal. If some delegates were already exported before, another node has possibly imported this earlier
   // record, and can sign for these delegates.
   const doubt = doubtAbout(journal, watermarks);
-  // If a delegate has a watermark but no header in the journal, the record marks only this delegate as a copy. This is
-  // no reason to mark the whole record as a copy.
+  // If a delegate has a watermark but no header in the journal, the delegate has possibly signed headers that the
+  // journal lacks. In the record, the entry of this delegate then gets the mark `DelegateRecord.isCopy`. The missing
+  // headers concern only this delegate, so they are no reason to mark the whole record (`SigningRecord.isCopy`).
   const isBehind = (publicKey: PublicKey): boolean =>
     isLater(watermarks?.read(publicKey) ?? {}, journal.last(publicKey)) && journal.last(publicKey) === undefined;
   const record = recordOf(journal, params, { exportedAtS, isCopy: isKept || doubt !== '', isBehind });

@@ -54,8 +54,9 @@ export interface Imported {
   /** The earlier import of the same record on this machine. */
   readonly before: ImportedRecord | undefined;
   /**
-   * Number of delegates that wait because the record possibly lacks some of their signatures; 0 for the kinds `known`,
-   * `copy` and `moved`.
+   * Number of delegates that wait because the record possibly lacks some of their signatures. This number is counted
+   * only for the kinds `first` and `inCopy`. For all other kinds, the value is 0, even if delegates wait. For example,
+   * all delegates of the record wait after an import of the kind `copy`.
    */
   readonly waiting: number;
   /** True if the file is now marked as a copy. */
@@ -63,15 +64,22 @@ export interface Imported {
 }
 
 /**
- * Imports a record in three steps. The first step imports the record as a copy. The second step marks the record as
- * imported, on this machine and in the file. The third step ends the wait that the import of a copy causes. The process
- * can end, or a write can fail, between two of these steps. Even then, a node that imports the record signs without a
- * wait only after its import has marked the file, or has found that the file cannot be marked (`NOT_MARKED`). The
- * record of a first import is not lost if the first step fails, for example because the disk is full.
+ * Imports a record in three steps. The first step writes the record to the journal as if the record were a copy
+ * (`isCopy`): all delegates of the record then wait before they sign. The second step stores two marks of the import:
+ * an entry on this machine (`ImportedRecords`), and the mark `isCopy` in the file of the record. The third step ends
+ * the waits from the first step, except the waits that are necessary for another reason. The third step is left out if
+ * the record is a copy, if the record was possibly imported before, or if the journal or a watermark shows that the
+ * whole record is possibly outdated.
+ *
+ * It is possible that the process ends, or that a write fails, between two of these steps. Even then, a node that
+ * imports the record signs without a wait only after its import has marked the file, or has found that the file cannot
+ * be marked (`NOT_MARKED`). If the first step fails, for example because the disk is full, neither mark is stored. A
+ * repetition of the import then still counts as the first import.
  *
  * If the process ends after the second step has stored one of its two marks, and the operator repeats the import, the
  * repetition counts as an import of a copy. There is one exception: the file has no mark, and the third step has
- * already ended the waits of all delegates of the record. The repetition is then of the kind `known`.
+ * already ended the waits of all delegates of the record. The repetition then has the kind `known` (see
+ * `IMPORT_KINDS`), and no delegate waits.
  */
 export function importRecord({
   journal,

@@ -39,7 +39,9 @@ export interface DelegateRecord {
   readonly heldSinceS?: number;
   /**
    * True if the journal of the exporting node has no header of the delegate, and if one of two conditions holds. Either
-   * the journal has a `heldSinceS` that comes from a copy (`isCopyFor`), or the node has a watermark of the delegate.
+   * the journal says that its entries about the delegate are a possibly outdated copy (`SigningJournal.isCopyFor`), or
+   * the exporting node has a watermark of the delegate (a file with the newest signed header, outside of the data
+   * folder).
    */
   readonly isCopy?: true;
   /** The value of `Known.foreignS` in the journal of the exporting node; absent if that journal has no such value. */
@@ -122,10 +124,12 @@ export function mayHaveMovedSince(journal: JournalFile, { delegates, exportedAtS
     const known = journal.last(publicKey)?.timestamp ?? -1;
     return movedAtS === undefined ? [] : [{ movedAtS, newerByS: (last?.timestamp ?? -1) - known }];
   });
-  // `earlier` contains the times of the moves that were not later than the record. There are three cases. If the time
-  // of a move is the time of the record, the record is the record of this move. If the record has a newer header of a
-  // delegate than the journal, the record was made after the move of this delegate. If all headers are the same and the
-  // times differ, the order of the exports is unknown, because the times can come from the clocks of two machines.
+  // A move is the hand-over of a delegate from the node of the journal to another node. `earlier` contains the times of
+  // the moves that count as not later than the export of the record. There are two cases. In the first case, the move
+  // has the time of the export, so this export caused the move. In the second case, the record has a newer header of
+  // the delegate than the journal, so the export was after the move. If the time of the move differs from the time of
+  // the export, and the record has the same header of each delegate as the journal, it is unknown whether the move or
+  // the export was first. The reason is that the two times can come from the clocks of two machines.
   const earlier = new Set([exportedAtS, ...moves.filter(({ newerByS }) => newerByS > 0).map((move) => move.movedAtS)]);
   return moves.some(({ movedAtS, newerByS }) => newerByS < 0 || !earlier.has(movedAtS));
 }
@@ -190,11 +194,11 @@ export function checkNetwork(
  *   exactly, the time is the latest of four times, because the clock can be behind: `nowS`, the time directly after the
  *   header, `heldSinceS` in the record, and `heldSinceS` in the journal. The same time applies if the record has a
  *   header of the delegate that is earlier than `heldSinceS` in the record.
- * - If the record is not a copy, and has the newest header that the delegate signed, the time is 0. The record has the
- *   newest header if three conditions hold: the record has a header of the delegate, `heldSinceS` in the record is not
- *   later than this header, and the journal has no later header. In one case, the time is `heldSinceS` in the journal
- *   instead of 0: if the journal or the record has noted a block that another node signed after the header
- *   (`foreignS`).
+ * - If the record is not a copy, and counts as up to date for the delegate, the time is 0. The record counts as up to
+ *   date if three conditions hold: the record has a header of the delegate, `heldSinceS` in the record is not later
+ *   than this header, and the journal has no later header. Even if these conditions hold, the journal or the record
+ *   possibly names a time (`foreignS`) at which another node signed a block of the delegate. If this time is after the
+ *   header, the time in the result is `heldSinceS` in the journal (0 if the journal has none).
  * - In all other cases, the time is the later one of `heldSinceS` in the record and `heldSinceS` in the journal. But if
  *   the journal is a copy, the journal can lack signatures, so the time is the same as for a copied record.
  *
@@ -207,8 +211,9 @@ export function takenOf(journal: JournalFile, record: SigningRecord, nowS: numbe
     const known = journal.last(publicKey);
     const last = mergedHeader(known, delegate.last);
     const isNewest = isWhole(delegate) && last?.timestamp === delegate.last?.timestamp;
-    // If the record says that the delegate has possibly signed a later header than the one in the record (`isWhole` is
-    // false), the header possibly comes from a copy that is not marked as a copy.
+    // If `isWhole` is false, the record itself says that the delegate has possibly signed a later header than the
+    // header in the record. The header in the record then possibly comes from a copied journal, even if the record has
+    // no mark `isCopy`.
     const isOfCopy = delegate.isCopy === true || (delegate.last !== undefined && !isWhole(delegate));
     const isDoubtful = record.isCopy || isOfCopy || (journal.isCopied && !isNewest);
     const knownHeldS = journal.heldSinceS(publicKey) ?? 0;

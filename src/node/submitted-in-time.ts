@@ -11,7 +11,10 @@ import type { SubmitResult } from '../ports/node-api.ts';
  * Without this maximum, the node would check a transaction from the far future again after each slot.
  */
 const ATTEMPTS_MAX = 5;
-/** Maximum total time, in milliseconds, for which a transaction waits for the clock to move. */
+/**
+ * Maximum time, in milliseconds, for which a transaction with a timestamp in the future waits until the devnet sets its
+ * stopped chain clock again. This is the total time of the waits between all attempts.
+ */
 const WAIT_MS_MAX = 5_000;
 
 export interface StoppableTime {

@@ -41,7 +41,11 @@ export function watermarkFolderOf(configured: string, environment: NodeJS.Proces
   return join(isAbsolute(state) ? state : join(homedir(), '.local', 'state'), 'bloomery', 'signed');
 }
 
-/** The identity in the file of a watermark that counts as a copy. No file has this inode and birth time. */
+/**
+ * The identity that `write` puts into the file of a watermark with the mark `Watermark.isCopied` (the delegate has
+ * possibly signed later headers). No file has this inode and birth time, so `read` always returns this watermark with
+ * the mark.
+ */
 const NO_FILE: FileIdentity = { inode: '0', bornNs: '0' };
 
 export class WatermarkFiles implements SigningWatermarks {
@@ -100,9 +104,11 @@ export class WatermarkFiles implements SigningWatermarks {
 
   /**
    * Replaces the whole file, and does not wait until the new file is flushed to the disk. A power cut can lose the new
-   * content, but the signing journal, which is already on the disk, contains the newest header. The last line has the
-   * identity of the new file. As in the fingerprint of a journal, the identity reveals that a file was restored from a
-   * backup. The file of a watermark that counts as a copy has the identity `NO_FILE`.
+   * content, but the signing journal, which is already on the disk, contains the newest header. The last line of the
+   * new file has the identity (inode and birth time) of this file. If an older file is later restored from a backup,
+   * the restored last line does not have the identity of the restored file, and so reveals the backup. If the watermark
+   * has the mark `isCopied` (the delegate has possibly signed later headers), the last line has the identity `NO_FILE`,
+   * which no file has.
    */
   write(publicKey: PublicKey, { last, movedAtS, firstBlockId, isCopied }: Watermark): void {
     const file = this.#file(publicKey);
@@ -169,8 +175,10 @@ function renewIfAllowed(descriptor: number): void {
   try {
     renewTimeOfChange(descriptor);
   } catch {
-    // The change fails if the user is not allowed to change the file, or if the file system of the file is mounted for
-    // reading only. In this case, `isSameFile` possibly compares only the inodes.
+    // The system does not renew the change time of the file if the user is not allowed to change the access rights of
+    // the file, or if the file system is mounted for reading only. If the change time is equal to the birth time,
+    // `isSameFile` then compares the inodes instead of the birth times. Equal inodes prove less, because file systems
+    // reuse inodes.
   }
 }
 

@@ -243,13 +243,15 @@ function commonOf({ id, height, previousBlock = null, timestamp }: Fields): obje
  * Packs the failure of a peer's call as the data of an ordinary answer. Returns undefined if this node must send the
  * failure as an error instead.
  *
- * If a node of lisk-sdk 2.3.8 requests blocks and gets `success: false`, the lisk-sdk node reverts its own tip. This
- * node therefore answers a request for blocks with `success: false` in only two cases. Either this node does not have
- * the block with the requested id (`BLOCK_UNKNOWN`), or the request has no valid block id (`BLOCKS_UNSOLICITED`).
+ * If a node of lisk-sdk 2.3.8 requests blocks and gets `success: false`, the lisk-sdk node reverts its own tip. On
+ * inbound connections, and on connections that this node dialled, this node therefore answers a request for blocks with
+ * `success: false` in only two cases. Either this node does not have the block with the requested id (`BLOCK_UNKNOWN`),
+ * or the request has no valid block id (`BLOCKS_UNSOLICITED`).
  *
  * On an inbound connection, this node sends only these two failures as data, and all other failures as errors. On a
- * connection that this node dialled, this node sends all failures as data. The reason is that a lisk-sdk 2.3.8 peer
- * bans a node that dialled the peer and sends an error.
+ * connection that this node dialled, this node sends all failures as data, because a lisk-sdk 2.3.8 peer bans a node
+ * that dialled the peer and sends an error. If a request for blocks on a dialled connection fails for a reason other
+ * than these two, the data contain a message, but no member `success`.
  */
 export function packFailure(
   asked: AnsweredCall | undefined,

@@ -48,7 +48,7 @@ export interface ConnectionContext {
   readonly random: Random;
   readonly observer: Observer;
   readonly requestTimeoutMs: number;
-  /** The info of this node, packed by the dialect. */
+  /** Returns the info of this node (for example its port and height), packed by `WireDialect.packInfo`. */
   ownInfo(): object;
 }
 
@@ -319,11 +319,13 @@ export class PeerConnection implements Connection {
 }
 
 /**
- * Returns the `RequestKind` of a request. An answer to a request of the kind `other` counts against a byte budget if
- * its weight is above `SMALL_WEIGHT_MAX` (`unsolicited-bytes.ts`), because any peer can cause such a request. For
- * example, the node requests each new transaction that a peer announces. Answers to requests of the kind `blocks` count
- * against no budget, because the node sends such requests only to the sync peer and to same-tip peers. The sync peer is
- * the peer whose chain the node downloads. Same-tip peers announce the same tip as the sync peer.
+ * Returns the `RequestKind` of a request. The weight of an answer is its number of bytes, plus an addition for its
+ * brackets and colons (`unsolicited-bytes.ts`). An answer to a request of the kind `other` counts against a byte budget
+ * (`HEAVY_ANSWERS_OF_ALL_PEERS`) if the weight of the answer is above `SMALL_WEIGHT_MAX`. The reason is that any peer
+ * can cause the node to send such a request. For example, the node requests each new transaction that a peer announces.
+ * Answers to requests of the kind `blocks` count against no budget, because the node sends such requests only to the
+ * sync peer and to same-tip peers. The sync peer is the peer whose chain the node downloads. Same-tip peers announce
+ * the same tip as the sync peer.
  */
 function requestKindOf({ kind }: PeerRequest): RequestKind {
   return kind === 'blocksAfter' || kind === 'highestCommonBlock' || kind === 'tip' ? 'blocks' : 'other';

@@ -43,9 +43,9 @@ export interface SlotReport {
   readonly looks: readonly SlotRange[];
   /**
    * The latest ranges of slots at whose end this node did not know the order of forgers for certain, oldest range
-   * first. During a range, the tip of this node stayed the same. Perhaps other nodes had further blocks, and these
-   * blocks began a new round before the last slot of the range. This node did not know the order of forgers in that
-   * round. In earlier slots of the range, the order was perhaps still certain.
+   * first. During a range, the tip of this node stayed the same. Perhaps other nodes had blocks above this tip, and
+   * these blocks began a new round before the last slot of the range. This node did not know the order of forgers in
+   * that round. In earlier slots of the range, the order was perhaps still certain.
    */
   readonly oldOrders: readonly OldOrder[];
 }

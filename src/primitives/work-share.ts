@@ -8,9 +8,10 @@
  */
 
 /**
- * Share of the main thread's time that work for other parties is allowed to take. Work for other parties means
- * answering the requests of peers, and the HTTP requests and event streams of strangers. The remaining time is for the
- * import of blocks, for forging, for the HTTP requests of the operator, and for other work of the node itself.
+ * Share of the main thread's time that work for other parties is allowed to take. This work consists of answers to the
+ * requests of peers, and of answers and events for strangers (HTTP clients that are neither on this machine nor in
+ * `http.accessWhitelist`). The remaining time is for the import of blocks, for forging, for the HTTP requests of the
+ * operator, and for other work of the node itself.
  */
 const WORK_SHARE = 0.5;
 /**

@@ -96,10 +96,12 @@ export interface Rules {
    * a transaction also fails if `forgingFault` (`gen2/transactions.ts`) returns an error.
    *
    * If a sender has several transactions in the batch, the balance that the sender had before the batch limits the
-   * total of the amounts and fees of these transactions. Three kinds of transactions do not count in this total:
-   * transactions that the chain already has, inert transactions, and transactions whose `amount` is unknown and not a
-   * number. A transaction that would exceed the limit fails, and this transaction does not count in the total. A
-   * transaction that is pending, or that fails for another reason, counts in the total.
+   * total of the amounts and fees of these transactions. Three kinds of transactions do not count in this total. The
+   * first kind is transactions that the chain already has. The second kind is inert transactions (transactions without
+   * effect that the exceptions of the network list in `inertTransactions`). The third kind is transactions whose asset
+   * has an unknown member `amount` (the transaction type does not define it) with a value that is not a number. A
+   * transaction that would exceed the limit fails, and this transaction does not count in the total. A transaction that
+   * is pending, or that fails for another reason, counts in the total.
    */
   processTransactions(
     state: StateReader,
@@ -228,14 +230,14 @@ export interface Rules {
   readonly hasFinality: boolean;
 
   /**
-   * Returns the height of the highest final block, as `state` contains it. Returns 0 if the generation has no finality.
-   * In a generation with finality, the genesis block (height 1) is always final.
+   * Returns the height of the highest final block. The function reads this height from `state`. Returns 0 if the
+   * generation has no finality. In a generation with finality, the genesis block (height 1) is always final.
    */
   finalizedHeight(state: StateReader): number;
 
   /**
-   * Returns the largest height, as `state` contains it, whose block has prevotes from at least two thirds of the active
-   * delegates. Returns 0 if the generation has no finality.
+   * Returns the largest height whose block has prevotes from at least two thirds of the active delegates. The function
+   * does not count the prevotes, but reads this height from `state`. Returns 0 if the generation has no finality.
    */
   maxHeightPrevoted(state: StateReader): number;
 
@@ -287,9 +289,12 @@ export interface Rules {
    * The engine calls this function if it is possible that the delegate has signed headers that are not in the signing
    * journal. The function finds the header that the engine then passes to `forge` as `previouslyForged`. If the engine
    * does not call this function, `previouslyForged` is the delegate's last header in the journal, with one exception.
-   * With the option `riskDoubleForging`, the engine never calls this function. If another node signed the delegate's
-   * newest block on the chain, `previouslyForged` then combines the header of this block with the last header in the
-   * journal.
+   *
+   * The exception exists only with the option `riskDoubleForging`, with which the engine never calls this function. If
+   * another node signed the delegate's newest block on the chain, the new header must contradict neither the header of
+   * this block nor the last header in the journal. The engine then makes `previouslyForged` from both headers: it takes
+   * the height and the timestamp of the newer header, and raises `maxHeightPrevoted` and `maxHeightPreviouslyForged` as
+   * far as the older header requires.
    */
   handOver(state: StateReader, tip: BlockHeader, request: HandOverRequest): HandOver;
 }
@@ -303,27 +308,28 @@ export interface HandOverRequest {
   readonly sinceS: number;
   /**
    * The delegate's last header in the signing journal. If the journal has no header of the delegate, the value is the
-   * header in the delegate's watermark, but only if this header belongs to the chain of this node. Undefined if there
-   * is no such header.
+   * header in the delegate's watermark (a record of the delegate's newest signed header, stored outside of the data
+   * folder), but only if this header belongs to the chain of this node. Undefined if there is no such header.
    */
   readonly last: SignedHeader | undefined;
   /**
-   * True if the delegate need not wait for a newer final block. The value is true for one of two reasons. First, if the
-   * signing journal lacks a header of the delegate, this header is on a branch that left the chain of this node below
-   * the final block. Second, this node made all blocks of a young chain (a chain on which only the genesis block is
-   * final).
+   * True if the delegate need not wait until a block that is newer than `sinceS` is final. There are two cases. In the
+   * first case, no branch that contains the newest final block of this node can contain a header of the delegate that
+   * the signing journal lacks. In the second case, this node made all blocks after the genesis block of a young chain
+   * (a chain on which only the genesis block is final).
    */
   readonly isWaitNeedless: boolean;
   /**
-   * True if this node made all blocks of a young chain. In this case, this node knows no block that another node signed
-   * on this chain.
+   * True if the chain is young (only its genesis block is final), and this node made all blocks after the genesis
+   * block. In this case, this node knows no block that another node signed on this chain.
    */
   readonly hasMadeAllBlocks: boolean;
   /**
-   * Chain time in whole seconds: the end of the delegate's last unused slot that counts (`WatchedSlots` of the engine).
-   * In an unused slot, this node did not sign for the delegate, because perhaps another node signs for the delegate.
-   * Perhaps another node has signed a header in the last unused slot, on a branch that the network has abandoned. The
-   * new header must not contradict this header. The value is 0 if the delegate has no unused slot that counts.
+   * In an unused slot, this node did not sign for the delegate, because perhaps another node signs for the delegate. A
+   * counted slot is an unused slot that counts as a sign that no other node signs for the delegate (`isCounted` in
+   * `WatchedSlots` of the engine). The value is the end of the delegate's last counted slot, as chain time in whole
+   * seconds, or 0 if the delegate has no counted slot. Perhaps another node has signed a header in this slot, on a
+   * branch that the network has abandoned. The new header must not contradict the header of the other node.
    */
   readonly coveredUntilS: number;
   /** Current chain time in whole seconds. */
@@ -377,7 +383,7 @@ export interface AnnouncedTip {
   readonly maxHeightPrevoted: number;
 }
 
-/** The members of a signed header that the signing journal stores. */
+/** A part of a signed header. The signing journal stores only these members of each header. */
 export interface SignedHeader {
   readonly blockId: string;
   readonly height: number;

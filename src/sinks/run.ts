@@ -38,13 +38,15 @@ export interface SinkRun {
 
 export interface SinkProgress {
   /**
-   * `replay`: the run applies the blocks of the sink's complete ranges again in memory. `backfill`: the run writes
-   * complete ranges. `live`: the run makes the tail of the sink follow the chain.
+   * The phases of a run, in their order. `replay`: the sink already has the rows of some ranges, and the run applies
+   * the blocks of these ranges in memory, to compute the state after them. `backfill`: the run writes further ranges. A
+   * range consists of `rangeBlocks` blocks that count as final. `live`: the run applies each change of the chain to the
+   * tail of the sink (the newest blocks, which the sink can still remove).
    */
   readonly phase: 'replay' | 'backfill' | 'live';
-  /** Height of the last block that the run has handled in this phase. */
+  /** Height of the last block that the run has handled in the phase that the member `phase` names. */
   readonly height: number;
-  /** Last height of the final part of the sink; 0 while the sink has no complete range. */
+  /** Last height of the final part of the sink (the ranges that the sink has stored); 0 while the sink has no range. */
   readonly finalHeight: number;
   /**
    * Number of rows that the run has passed to the sink. When blocks move from the tail to a range, this number counts
@@ -104,7 +106,7 @@ class SinkWriter {
   readonly #maker: RowMaker;
   /** The lower of the limits `TAIL_BLOCKS_AT_ONCE` and `TAIL_RANGES_AT_ONCE`, in blocks. */
   readonly #tailBlocksAtOnce: number;
-  /** Last height of the final part of the sink. */
+  /** Last height of the final part of the sink (the ranges that the sink has stored); 0 while the sink has no range. */
   #finalHeight: number;
   /** Id of the last block of the final part at the start of the run. */
   readonly #finalBlockId: string | undefined;
@@ -116,8 +118,9 @@ class SinkWriter {
   /** The blocks that the sink has stored in its tail. */
   #stored: readonly BlockPlace[];
   /**
-   * Blocks of the chain above the final part of the sink. It is possible that the lowest of these blocks already count
-   * as final, because the final part contains only complete ranges.
+   * Blocks of the chain above the final part of the sink (the ranges that the sink has stored). It is possible that the
+   * lowest of these blocks already count as final, because the final part grows only by whole ranges of `rangeBlocks`
+   * blocks.
    */
   #tail: SinkBlock[] = [];
   #rows = 0;
@@ -132,8 +135,8 @@ class SinkWriter {
   }
 
   /**
-   * Applies the blocks of the complete ranges again in memory, because the rows of later blocks depend on the state
-   * after these ranges.
+   * Applies the blocks from height 1 to `#finalHeight` again in memory. The sink already has the rows of these blocks,
+   * but the rows of later blocks depend on the state after block `#finalHeight`.
    */
   async replay(): Promise<void> {
     const { source, signal } = this.#run;
@@ -168,8 +171,8 @@ class SinkWriter {
   }
 
   /**
-   * Writes complete ranges of final blocks. While the sink writes a range, this process makes the rows of the next
-   * range.
+   * Writes blocks to the sink, one range (`rangeBlocks` blocks) after another, as long as all blocks of the next range
+   * count as final. While the sink writes a range, this process makes the rows of the next range.
    */
   async backfill(): Promise<void> {
     const { source, sink, rangeBlocks, signal } = this.#run;
@@ -280,7 +283,11 @@ class SinkWriter {
     if (parent !== undefined && parent.id !== previousBlockId) throw this.#revertedBelow(parent.height);
   }
 
-  /** The remedy if a block of a stored range was reverted. Only generation 2 has the option `--depth`. */
+  /**
+   * The remedy if a block of a stored range was reverted. In generation 2, a block counts as final if it is at least
+   * `--depth` blocks below the tip (`--depth` is an option of `bloomery sink`). With a larger `--depth`, such a revert
+   * is less likely. In generation 3, the command refuses `--depth`.
+   */
   #createAgain(): string {
     return `create the sink again${this.#run.source.rules.params.generation === 2 ? ' with a larger --depth' : ''}`;
   }

@@ -2,15 +2,18 @@
  * Defines the interface of a sink, which stores the blocks of a chain as rows. `docs/guides/analytics.md` says how to
  * add a sink. Every sink passes the tests of `test/sinks/contract.ts`.
  *
- * A sink has two parts. The final part consists of complete ranges of heights, from height 1 on. All ranges have the
- * same size, which belongs to the identity of the sink. A stored range never changes. The tail consists of the blocks
- * above the final part. The node can still revert blocks of the tail.
+ * A sink has two parts. The final part contains the blocks from height 1 on, in ranges of consecutive heights. All
+ * ranges have the same number of heights, and this number belongs to the identity of the sink. A stored range never
+ * changes. The tail consists of the blocks above the final part. The node can still revert blocks of the tail.
  */
 
 import type { BlockId } from '../protocol/types.ts';
 import type { Rows } from './tables.ts';
 
-/** Identity of a sink: its chain and the size of its ranges. */
+/**
+ * Identity of a sink: the chain that the sink copies, and the number of blocks in a range. A range is a group of
+ * consecutive blocks that the sink stores as a whole or not at all.
+ */
 export interface SinkIdentity {
   readonly network: string;
   readonly generation: number;
@@ -47,9 +50,10 @@ export interface RangeDraft {
   /** Adds the rows of the next block. */
   add(rows: Rows): void;
   /**
-   * Stores the rows as the next range of the final part, as a whole or not at all. Then drops the blocks of the tail
-   * that are in the range. If the sink already has the range (for example after a crash), the stored range stays as it
-   * is. The caller must not call this method twice for the same draft. After an error, the caller needs a new draft.
+   * Stores the rows as the next range of the final part (the blocks that the sink never removes), as a whole or not at
+   * all. Then drops the blocks of this range from the tail (the newest blocks of the sink, which the sink can still
+   * remove). If the sink already has the range (for example after a crash), the stored range stays as it is. The caller
+   * must not call this method twice for the same draft. After an error, the caller needs a new draft.
    *
    * @param lastBlockId id of the block at `toHeight`
    */
@@ -86,15 +90,17 @@ export interface Sink {
    */
   draftRange(): RangeDraft;
   /**
-   * Adds blocks to the top of the tail, in ascending order. If the tail already has a block (with the same height and
-   * id), this block stays as it is. If the tail has a different block at the height of a new block, the caller must
-   * revert the block in the tail before this call. After a crash during this call, it is possible that only the lowest
-   * of the new blocks are in the tail, without a gap. The tail never contains a part of a block.
+   * Adds blocks to the top of the tail, in ascending order. The tail consists of the newest blocks of the sink, which
+   * the sink can still remove (`revertTail`). If the tail already has a block (with the same height and id), this block
+   * stays as it is. If the tail has a different block at the height of a new block, the caller must revert the block in
+   * the tail before this call. After a crash during this call, it is possible that only the lowest of the new blocks
+   * are in the tail, without a gap. The tail never contains a part of a block.
    */
   putTail(blocks: readonly SinkBlock[]): Promise<void>;
   /**
-   * Removes all blocks of the tail above a height. Does nothing if the tail has no such block. After a crash during
-   * this call, it is possible that the lowest of these blocks are still in the tail, without a gap.
+   * Removes all blocks above a height from the tail. The tail consists of the newest blocks of the sink, which are in
+   * no range yet. If the tail has no block above the height, the method does nothing. After a crash during this call,
+   * it is possible that the lowest of these blocks are still in the tail, without a gap.
    */
   revertTail(toHeight: number): Promise<void>;
   /**

@@ -52,9 +52,9 @@ export interface ChainPart {
  * Distribution of the transfers over the addresses of a chain. With `equal`, a pseudo-random function selects the
  * sender and the recipient of each transfer, and all addresses have the same probability. With `skewed`, a few
  * addresses send and receive most of the transfers, as in public networks. The r-th most active address then has a
- * share of the transfers that is about proportional to 1 / r. A chain with only the `ACCOUNTS` addresses of its genesis
- * block ignores the distribution. The first transfers of a longer list of addresses, which fund the further addresses,
- * ignore it, too.
+ * share of the transfers that is about proportional to 1 / r. The distribution has no effect on a chain with only the
+ * `ACCOUNTS` addresses that the genesis block funds. If a chain has more addresses, its first transfers go to all other
+ * addresses in turn, one transfer to each, and the distribution has no effect on these transfers.
  */
 export type Activity = 'equal' | 'skewed';
 
@@ -115,8 +115,8 @@ export async function writeLongChain(options: LongChainOptions): Promise<LongCha
 
 /**
  * First amount that an address receives, in beddows. The address pays the fees of its own transfers from this amount.
- * Each fee is 0.1 LSK. `transfers` is the expected number of these transfers. The address may send more transfers than
- * expected, so the amount also contains a reserve (the term with the square root).
+ * Each fee is 0.1 LSK. `transfers` is the expected number of these transfers. It is possible that the address sends
+ * more transfers than expected, so the amount also contains a reserve (the term with the square root).
  */
 function firstAmountFor(transfers: number): bigint {
   return (BigInt(Math.ceil(transfers + 25 * Math.sqrt(transfers) + 80)) * LSK) / 10n;
@@ -194,8 +194,8 @@ class Forger {
 
 /**
  * Returns the index of a pseudo-random account for `number`. The same `number` always gives the same account. In a real
- * chain, an account may occur again soon. If this function returned all accounts in turn, an account would occur again
- * only after all others.
+ * chain, an account sometimes occurs again soon. If this function returned all accounts in turn, an account would occur
+ * again only after all others.
  */
 function drawnEqually(number: number, accounts: number): number {
   return mixed(number) % accounts;

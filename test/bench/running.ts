@@ -24,13 +24,13 @@ const CYCLE_HEIGHT = 500;
  * nodes, adds blocks, and reverts the nodes to the snapshot. The benchmark divides the resident memory after the last
  * cycle by the resident memory after a tenth of the cycles. Each of the two values is that of the node with the most
  * memory. A ratio above this limit counts as a leak. Without a leak, the memory can grow by a third, because Node.js
- * may collect garbage late.
+ * sometimes collects garbage late.
  */
 const LEAK_RATIO = 1.5;
 /**
  * Allowed growth of the number of open file descriptors, from the end of the first tenth of the cycles to the end of
- * the last cycle. `benchCycles` does not count this growth as a leak, because some connections may be open only at the
- * end.
+ * the last cycle. `benchCycles` does not count this growth as a leak, because some connections are perhaps open only at
+ * the end.
  */
 const SPARE_DESCRIPTORS = 10;
 

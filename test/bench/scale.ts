@@ -57,7 +57,8 @@ export async function benchScale({ chain, ...wanted }: ScaleOptions): Promise<vo
     for (const million of wanted.millions) {
       const run = await runImport({ network, dataDir, file: partFile(made, million) });
       const file = statSync(join(dataDir, NETWORK_NAME, 'chain', 'data.mdb'));
-      // The file may have holes, so its length can be more than its size on the disk.
+      // The file perhaps has holes (parts that use no space on the disk). The length of the file is then greater than
+      // its size on the disk.
       const bytesPerTransaction = (file.blocks * 512) / (million * 1_000_000);
       const served = await serve(network, dataDir, listsOf(million, wanted), wanted.accounts);
       measured.push({ million, run, bytesPerTransaction, ...served });
@@ -118,8 +119,9 @@ function listsOf(million: number, { accounts, activity }: MadeChain): readonly L
     { path: '/api/accounts?sort=balance', total: accounts },
     ...(activity === 'equal' ? [] : ['senderId', 'recipientId', 'senderIdOrRecipientId']).map((filter) => ({
       path: `/api/transactions?${filter}=${busiest}&sort=amount`,
-      // The number of transactions of `busiest` is random, and `total` must not exceed it. So `total` is 90 % of the
-      // expected number. The real number is seldom below this value.
+      // `busiest` is the address that is expected to send and receive the most transactions. The number of its
+      // transactions is random, and `total` must not exceed this number. So `total` is 90 % of the expected number. The
+      // real number is seldom below this value.
       total: Math.floor(transactions * shareOf(accounts - 1, accounts) * 0.9),
     })),
   ];

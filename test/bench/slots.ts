@@ -1,7 +1,7 @@
 /**
  * Measures the time from the start of a slot until the block of the slot is applied and on the disk. Several chains run
- * in this process. Each chain has its own engine, and its own store and signing journal on the disk. A slot takes one
- * second. The slots of the chains start at different times.
+ * in this process. Each chain has its own engine (the part of a node that forges and applies blocks), and its own store
+ * and signing journal on the disk. A slot takes one second. The slots of the chains start at different times.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -23,9 +23,9 @@ import { makeNetwork } from '../support/chain-maker.ts';
 export interface SlotFigures {
   readonly slots: number;
   /**
-   * Median of the times from the start of a slot until its block is applied and on the disk. If the previous slot has
-   * no block, the delegate first waits, because this block may only be late. In this case, the benchmark subtracts
-   * `WAIT_MS` from the time.
+   * Median of the times from the start of a slot until its block is applied and on the disk. If the chain has no block
+   * of the previous slot, the delegate first waits, because the block of the previous slot is perhaps late. In this
+   * case, the benchmark subtracts `WAIT_MS` from the time.
    */
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -107,7 +107,8 @@ async function startChain(directory: string, epochMs: number, forged: (delayMs: 
       for (const { timestamp } of blocks) {
         const slot = slotAt(timestamp, params);
         const waitMs = tipSlot === slot - 1 ? 0 : WAIT_MS;
-        // The first block after the genesis block does not count, because its slot may have started before the engine.
+        // The first block after the genesis block does not count, because its slot perhaps started before this chain's
+        // engine was started.
         if (tipSlot !== undefined) forged(Date.now() - slotStartMs(slot, params) - waitMs);
         tipSlot = slot;
       }

@@ -81,8 +81,8 @@ async function leave(page: Page): Promise<number> {
   );
   await page.evaluate(`scrollTo(0, ${PLACE_PX})`);
   // The page stores its scroll position when scrolling stops. So the script clicks the link only if the page has stored
-  // the current position. The script reads the position and clicks in one step, because a new block may change the page
-  // between two steps.
+  // the current position. The script reads the position and clicks in one step, because a new block could change the
+  // page between two steps.
   let place = 0;
   const follow = `{
     const place = scrollY;

@@ -1,6 +1,6 @@
 /**
  * Opens the dashboard in rare states, for example during a sync, without peers, after a reorg, or with a delegate that
- * waits after a hand-over.
+ * was moved from another node and does not sign yet.
  */
 
 import { strict as assert } from 'node:assert';
@@ -34,8 +34,8 @@ interface RareState {
 /** Age in seconds of the tip of a chain that is still being synchronized. */
 const BEHIND_S = 7200;
 /**
- * Time within which the overview must show the expected number of alarming figures. The number may change during this
- * time, because the page repeats its requests.
+ * Time within which the overview must show the expected number of alarming figures. The number sometimes changes during
+ * this time, because the page repeats its requests.
  */
 const SMOOTHING_MS = 15_000;
 
@@ -188,7 +188,8 @@ export async function visitRareStates(
     for (const [view, texts] of Object.entries(state.views)) {
       await page.goto(`${devnet.nodes[0]?.url}/${view === 'glance' ? '' : `#/${view}`}`);
       for (const text of texts) await page.getByText(text).first().waitFor();
-      // Wait, because the overview may show one more alarming figure while the newest block has not reached all peers.
+      // Wait, because the overview sometimes shows one more alarming figure until the newest block has reached all
+      // peers.
       const areRight = async (): Promise<boolean> => (await page.locator('.figures .bad').count()) === state.alarms;
       if (view === 'glance') await waitFor(`${what}: ${state.alarms} alarming figures`, areRight, SMOOTHING_MS);
       const [summary, ...shown] = state.opened?.[view] ?? [];
@@ -207,7 +208,8 @@ export async function visitRareStates(
 function change(page: Page, path: string, edit: (data: Untyped) => Untyped): Promise<unknown> {
   return page.route(`**/${path}`, async (route) => {
     try {
-      // The node closes idle connections. Retry, because the node may close a connection just before a request arrives.
+      // The node closes idle connections. Retry, because the node perhaps closes a connection just before a request
+      // arrives.
       const answer: Untyped = await (await route.fetch({ maxRetries: 3 })).json();
       await route.fulfill({ json: { meta: {}, ...answer, data: edit(answer.data) } });
     } catch (error) {

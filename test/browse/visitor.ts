@@ -20,7 +20,10 @@ export interface BrowseOptions {
   /** Folder for the screenshots. */
   readonly directory: string;
   readonly generation: 2 | 3;
-  /** Names of the looks (keys of `LOOKS`) with which the test visits the dashboard; default: all looks. */
+  /**
+   * Names of the combinations of screen size and colour scheme (keys of `LOOKS`) with which the test visits the
+   * dashboard; default: all combinations.
+   */
   readonly looks?: readonly string[];
   /** Path of the browser's executable. */
   readonly chromium: string;

@@ -67,8 +67,8 @@ async function cutOffIn(devnet: TestDevnet, { blocks, log }: CutOffOptions): Pro
   const cutMsMax = (blocks * devnet.network.params.blockTimeS * 3 + 60) * 1000;
   await waitFor('blocks without the lone node', async () => (await highestHeight(others)) >= common + blocks, cutMsMax);
   // Wait until the lone node forges too. The slot order is random: in one run of seventy, the lone node owned no slot
-  // while the other nodes forged 15 blocks. Compare the block ids, because the lone node may have received a block of
-  // another node just before the cut.
+  // while the other nodes forged 15 blocks. Compare the block ids, because the lone node has perhaps received a block
+  // of another node just before the cut.
   const ownTip = async (): Promise<number | undefined> => {
     const { height } = await lone.client.status();
     const ids = await Promise.all([lone, ...others].map((node) => node.client.blockId(height)));

@@ -1,8 +1,9 @@
 /** Selects random faults for the nodes of a devnet, and counts the empty slots that no outage explains. */
 
 /**
- * For `pause` and `kill`, the test sends a command to the devnet. For `stop` and `crash`, the test sends a signal to
- * the process of the node, without the devnet's supervisor.
+ * For `pause` and `kill`, the test sends a command to the supervisor of the devnet (the process that starts and
+ * controls the nodes). For `stop` and `crash`, the test itself sends a signal to the process of the node, and sends no
+ * command to the supervisor.
  */
 export type FaultKind = 'pause' | 'stop' | 'kill' | 'crash';
 

@@ -188,7 +188,7 @@ class DevnetRun {
     this.#log(`node ${index}: ${kind}, back after ${backMs} ms`);
   }
 
-  /** Resolves when the fault is over. The node may still be catching up at that time. */
+  /** Resolves when the fault is over. At that time, the node perhaps still lacks blocks that the other nodes have. */
   async #inflict(index: number, kind: FaultKind): Promise<void> {
     const { command } = this.#devnet;
     if (kind === 'pause') {

@@ -1,7 +1,8 @@
 /**
- * Runs the checks of the doctor (`bloomery doctor`) many times on a healthy network. Each run is a look. One node of
- * the network has caught up twice without a restart: first from the genesis block, then after a time without
- * connections. The doctor checks each node over HTTP, reads the node's data folder, and must find no fault.
+ * Runs the checks of the doctor (`bloomery doctor`) many times on a healthy network. Each run of the checks on one node
+ * is a look. One node of the network has caught up twice without a restart: first from the genesis block, then after a
+ * time without connections. The doctor checks each node over HTTP, reads the node's data folder, and must find no
+ * fault.
  */
 
 import { runChecks } from '../../src/cli/doctor/run-checks.ts';
@@ -32,7 +33,7 @@ export interface LooksReport {
   readonly downloads: readonly number[];
   /** Faults that the doctor found, each with its evidence, except the faults in `ofMachine`. */
   readonly alarms: readonly string[];
-  /** Faults that a busy machine may have caused, each with its evidence. Empty if the machine was never slow. */
+  /** Faults that a busy machine has perhaps caused, each with its evidence. Empty if the machine was never slow. */
   readonly ofMachine: readonly string[];
 }
 
@@ -48,7 +49,7 @@ const BACK_MS_MAX = 180_000;
 const ROOM_BYTES = 1e12;
 /** Faults that the doctor can find because a busy machine gives the nodes no processor time. */
 const OF_STARVED_MACHINES: readonly FaultCode[] = [...OF_BUSY_MACHINES, 'NODE_SILENT', 'NETWORK_STANDS_STILL'];
-/** Number of looks between two reports of the progress. */
+/** Number of looks (runs of the doctor on one node) between two log lines about the progress. */
 const PROGRESS_EVERY_LOOKS = 100;
 
 export async function runDoctorLooks(options: LooksOptions): Promise<LooksReport> {

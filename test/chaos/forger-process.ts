@@ -21,7 +21,7 @@ import { makeNetwork } from '../support/chain-maker.ts';
 
 const SPEED = 1000;
 /**
- * The file of the signing journal may have this number of lines in addition to one line for each delegate. If the file
+ * Maximum number of lines in the file of the signing journal, in addition to one line for each delegate. If the file
  * has more lines, the node rewrites the file. The limit is so low that some of the kills happen during a rewrite.
  */
 const SPARE_LINES = 400;

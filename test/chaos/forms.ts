@@ -1,4 +1,7 @@
-/** The forms of `npm run chaos`: each form runs its tests, prints the results, and returns whether the tests passed. */
+/**
+ * The forms of `npm run chaos`. A form is one of several long tests. Each form runs its test, prints the results, and
+ * returns whether the test passed.
+ */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,7 +21,10 @@ import { RESTART_MS_MAX, chanceOf, runChaos } from './killed-nodes.ts';
 import { reportDevnetRun } from './devnet-report.ts';
 import { runLoad } from './steady-load.ts';
 
-/** Options of `npm run chaos`. If the option with the name of a form is 0, the form does not run. */
+/**
+ * Options of `npm run chaos`, which runs several tests (the forms, see `FORMS`). Each form has an option with the name
+ * of the form. If this option is 0, the form does not run.
+ */
 export interface ChaosFlags {
   readonly kills: number;
   readonly lateBlocks: number;
@@ -39,15 +45,15 @@ export interface ChaosFlags {
 
 export interface Form {
   /**
-   * Name of the option of this form. The option sets the number of repetitions or the duration; for `hosts`, the option
-   * sets the number of hosts.
+   * Name of the form (one of the tests that `npm run chaos` runs), and of its option. The option sets how often the
+   * test repeats its action, or how long the test takes; for `hosts`, the option sets the number of hosts.
    */
   readonly name: keyof ChaosFlags;
-  /** @returns whether the tests passed. @throws Error with the first failed check */
+  /** @returns whether the test passed. @throws Error with the first failed check */
   readonly run: (flags: ChaosFlags) => Promise<boolean>;
 }
 
-/** The forms in the order in which they run. */
+/** The forms (the tests that `npm run chaos` runs), in the order in which they run. */
 export const FORMS: readonly Form[] = [
   { name: 'kills', run: killNodes },
   { name: 'cutBlocks', run: cutNodeOff },
@@ -134,7 +140,7 @@ async function killReaders(flags: ChaosFlags): Promise<boolean> {
   log(`the store grew by ${grown.bytes} bytes in ${grown.blocks} blocks`);
   for (const line of [...load.lost, ...stale, ...wrong]) log(line);
   // `readerLog` contains the lines of the node's log about its readers. The lines can explain lost requests. For
-  // example, the node may have ended a reader that did not respond.
+  // example, the node has perhaps ended a reader that did not respond.
   if (load.lost.length > 0) for (const line of readerLog) if (!line.includes('HTTP_READER_LOST')) log(line);
   return load.lost.length + stale.length + wrong.length === 0;
 }

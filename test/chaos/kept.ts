@@ -79,7 +79,9 @@ async function keptIn(devnet: TestDevnet, { kills, chance, log }: AcceptedOption
     await waitForAnswer(node, START_MS_MAX);
     if (kill % 20 === 0) log(`${kill} kills, ${accepted.length} transactions accepted`);
   }
-  // With three or more kills, the test has sent the signatures of both members, so the registration must be in a block.
+  // Before each kill except the first, the test sends one signature, until both members of the multisignature group
+  // have signed. After three or more kills, the test has sent both signatures, so the transaction that registers the
+  // group must get into a block.
   if (signatures.length === 0) accepted.push(String(registration['id']));
   const lost = new Set(accepted);
   await waitFor(

@@ -1,6 +1,6 @@
 /**
- * Kills nodes of a devnet at random moments while they forge, and starts another node late. All nodes must agree on one
- * tip and one state, and no delegate may have signed two contradicting headers.
+ * Kills nodes of a devnet at random moments while they forge, and starts another node late. At the end, all nodes must
+ * have the same tip and the same state. The test fails if a delegate has signed two contradicting headers.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,7 @@
-/** Runs `npm run chaos`. Its forms (`FORMS`) are tests that kill, stop and cut off nodes, and put nodes under load. */
+/**
+ * Runs `npm run chaos`. This command runs several tests. The code calls these tests forms (`FORMS`). The tests kill,
+ * stop and cut off nodes, and put nodes under load.
+ */
 
 import { InvalidArgumentError, Option } from 'commander';
 import { generationIn, positiveNumber, testProgram, wholeNumber } from '../support/program.ts';
@@ -57,7 +60,10 @@ async function allPass(): Promise<boolean> {
   return isWell;
 }
 
-/** Returns the name of a form in the spelling of its option: `devnet-minutes` for `devnetMinutes`. */
+/**
+ * Returns the name of a form (one of the tests of `npm run chaos`) in the spelling of its option on the command line:
+ * `devnet-minutes` for `devnetMinutes`.
+ */
 function optionOf({ name }: Form): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

@@ -41,8 +41,9 @@ async function runOnce(time: number): Promise<string> {
     const first = await start(data, nodes);
     await height(first, 1);
     const pid = innerPid(first);
-    // A node touches its lock file every five seconds. A lock file can count as stale if the node has not touched it
-    // for half a minute. The test gives the lock file an old time, so that the test need not wait for half a minute.
+    // A node updates the modification time of its lock file every five seconds. For a process in another namespace, the
+    // lock file is stale if its time is more than half a minute old and no process listens on its socket. The test
+    // gives the lock file an old time, so that the test need not wait for half a minute.
     process.kill(pid, 'SIGSTOP');
     ageLockFiles(join(data, 'devnet'));
     const second = await start(data, nodes);

@@ -1,8 +1,9 @@
 /**
  * Tests a forging node whose two reading processes answer many HTTP requests. The test first kills the readers
- * repeatedly, and then the node. No request to a living process may be lost. In the reader table of the store (LMDB),
- * each process that reads the store has a slot. The slot of a dead process must not stay in the table, and the slot of
- * a living process must not pin old pages. After each restart, the node must continue from its last block.
+ * repeatedly, and then the node. The test fails if a request to a living process is lost. In the reader table of the
+ * store (LMDB), each process that reads the store has a slot. The slot of a dead process must not stay in the table,
+ * and the slot of a living process must not pin old pages. After each restart, the node must continue from its last
+ * block.
  */
 
 import { readFileSync, statSync } from 'node:fs';
@@ -54,8 +55,8 @@ const LIFE_MS_MAX = 300;
 const NODE_LIFE_MS_MAX = 2_000;
 const START_MS_MAX = 150_000;
 /**
- * Maximum number of LMDB transactions by which a reader may be behind the store. Even without a new block, the store
- * commits a few transactions, so a small difference is no fault.
+ * Maximum number of LMDB transactions by which a reader is allowed to be behind the store. Even without a new block,
+ * the store commits a few transactions, so a small difference is no fault.
  */
 const BEHIND_MAX = 50;
 

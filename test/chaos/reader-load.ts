@@ -51,8 +51,8 @@ export class ReaderLoad {
   }
 
   /**
-   * The test calls this method when the killed process is gone. Before the call, the process may still accept
-   * connections.
+   * The test calls this method when the killed process is gone. Before the call, it is possible that the process still
+   * accepts connections.
    */
   gone(): void {
     this.#isDying = false;

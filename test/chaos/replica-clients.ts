@@ -2,7 +2,7 @@
  * Clients of several nodes behind one address. Each client reads heights and a balance. Most requests contain the
  * highest height that the client has seen (`minHeight`). The client records each answer with a height or a balance
  * below that of an earlier answer. As a control, the client also sends requests without `minHeight`. In the answers to
- * these requests, the heights and the balance may go back.
+ * these requests, a height or a balance below an earlier value is no failure.
  */
 
 import { Agent, get } from 'node:http';
@@ -34,7 +34,10 @@ export interface ReplicaAnswer {
 
 /** Pause between two requests of a client, so that the machine can do other work. */
 const REST_MS = 150;
-/** In one of `CONTROL_EVERY` passes over the targets, a client sends control requests, without a height. */
+/**
+ * A client requests a list of paths (`targets`) again and again. In one of `CONTROL_EVERY` repetitions of the list, the
+ * requests of the client are control requests: they do not contain `minHeight`.
+ */
 const CONTROL_EVERY = 3;
 /**
  * Time limit for an answer. The balancer waits for at most three nodes, one after the other: for the first node and for
@@ -106,7 +109,10 @@ export class ReplicaClients {
 /** The highest values that a client has seen. */
 class Seen {
   height = 0;
-  /** Highest block height that a body contained. */
+  /**
+   * Highest member `height` in the JSON of an answer. (`height` above is the highest value of the HTTP header
+   * `X-Height`.)
+   */
   #bodyHeight = 0;
   #balance = 0n;
 

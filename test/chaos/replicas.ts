@@ -157,7 +157,9 @@ async function reorganiseOnce(
     BRANCH_MS_MAX,
   );
   const [ours = 0] = await heights();
-  // Compare the blocks at height `ours`, because both nodes may have had the block after `common` before the cut.
+  // The height of the node `seen` was `common` shortly before the cut, and is `ours` now. Compare the blocks at height
+  // `ours`, and not at height `common + 1`: if a block arrived between the reading of `common` and the cut, both
+  // branches have the same block at height `common + 1`.
   const left = await seen.client.blockId(ours);
   wires.mend(hidden.plan.wsPort);
   await waitFor(

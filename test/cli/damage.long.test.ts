@@ -1,7 +1,8 @@
 /**
- * Damages the data file of a chain, as a faulty disk may do, and checks the messages of the commands. By default, 8
- * tests damage one page each, and further tests flip a bit in every seventh table. With `DAMAGED_FOLDERS=50`, 50 tests
- * damage one page each, and further tests flip a bit in every table that is not in `LACKING`.
+ * Damages the data file of a chain, as a faulty disk can do, and checks the messages of the commands. By default, 8
+ * tests damage one page each. With `DAMAGED_FOLDERS=50`, 50 tests damage one page each. Each further test flips one bit
+ * in one table. By default, every seventh table has such a test. With `DAMAGED_FOLDERS=50`, every table has such a
+ * test. The tables in `LACKING` never have such a test.
  */
 
 import { spawn } from 'node:child_process';

@@ -244,11 +244,12 @@ test.serial(
       `signing record of one delegate imported into ${at('into/devnet')}; this node may sign for them now\n`,
     );
     t.deepEqual(knownIn('into'), { last: HEADER, heldSinceS: 0 });
-    // The first import marked the file as a copy.
+    // The first import marked the file `record.json` as a copy.
     const second = await run(['import', file], 'other', { BLOOMERY_FORGING_WATERMARK_FOLDER: 'none' });
     t.regex(second.stdout, /it is a copy, so the node first makes sure that no other node signs/);
     t.true(knownIn('other').heldSinceS > HEADER.timestamp);
-    // The watermark folder also stores that the signing record was imported.
+    // The first import did not mark the file `copy.json`. However, the first import stored a note about the record in
+    // the watermark folder (the folder `signed`). This note shows that the record was imported before.
     const third = await run(['import', copy], 'third');
     t.regex(
       third.stdout,
@@ -591,7 +592,8 @@ test.serial('a watermark of a standby delegate does not make the import of the o
     t.false(isCopy('record.json'));
     if (isCopied) watermarks.write(B, { last: newer, isCopied });
     t.regex((await run('import', 'record.json', 'into')).stdout, /; it may lack signatures of 1 of them, so/);
-    // The folder `into` must not treat the header in the watermark as the last header that the delegate B signed.
+    // The watermark of the delegate B (a record outside of the data folder) has a header that B signed. The node with
+    // the data folder `into` must not assume that this header is the last one that B signed.
     withNode('into', (journal) => {
       t.deepEqual([journal.isCopyFor(A), journal.heldSinceS(A)], [false, 0]);
       t.deepEqual([journal.isCopyFor(B), journal.recalled(B)], [true, undefined]);
@@ -730,7 +732,8 @@ for (const isKept of [false, true]) {
           writeFileSync(config, `{ forging: { watermarkFolder: '${join(folder, 'signed')}' } }`);
           try {
             forgingImport(join(folder, 'record.json'), { network: 'devnet', dataDir: join(folder, 'into'), config });
-            // The user follows the advice of an import that could not mark the file.
+            // If the import could not mark the record file as imported, it advises the user to remove the file. The
+            // user follows this advice.
             if (!isCopy('record.json')) rmSync(join(folder, 'record.json'));
           } catch (error) {
             t.true(error instanceof ProtocolError, String(error));
@@ -824,8 +827,8 @@ test.serial('no file that was kept ends the wait after an import that did not en
     interruptedImport(here);
     await happens(here);
     await run('import', 'record.json', 'into');
-    // In two of the cases, the folder `into` has signed, after its wait had ended by itself. After the repeated import,
-    // this folder must wait again.
+    // After the interrupted import, the node with the folder `into` must wait before it signs. In two of the cases,
+    // this wait has ended, and the node has signed. After the repeated import, the node must wait again.
     const signers = ['from', 'into', 'third'].filter((name) => existsSync(join(folder, name)) && maySign(here, name));
     if (what === 'the node has signed') t.deepEqual(signers, []);
     else t.true(!signers.includes('into'), `${what}: ${signers.join(', ')}`);
@@ -975,8 +978,9 @@ test.serial(
       const file = join(folder, 'record.json');
       const other = { ...recordOfText(readFileSync(file, 'utf8'), file), isCopy: true };
       const claim = `${file}.${idOfRecord(other).slice(0, 16)}.import`;
-      // After this process has read the file, the other process marks the file (`marked`), the other process begins to
-      // mark the file (`marks`), or the file disappears (`gone`).
+      // This process and a simulated second process import the same file. After this process has read the file, one of
+      // three things happens. In the case `marked`, the second process marks the file as a copy. In the case `marks`,
+      // the second process begins to mark the file as a copy. In the case `gone`, the file disappears.
       const { fsyncSync } = fs;
       let calls = 0;
       fs.fsyncSync = (descriptor) => {
@@ -1058,7 +1062,8 @@ test.serial('an import says which delegates still wait', async (t) => {
     (await run('import', 'record.json', 'into')).stdout,
     /; it may lack signatures of 1 of them, so the node first makes sure that no other node signs\n$/,
   );
-  // A journal that is a copy, and has a delegate that the file lacks, stays a copy.
+  // The journal in the folder `copied` is a copy of another journal. It has a delegate that is not in the imported file
+  // `older.json`. After the import, this journal therefore still counts as a copy.
   withNode('other', (journal) => {
     journal.record(A, HEADER);
     journal.hold('cc'.repeat(32), 300);
@@ -1097,7 +1102,8 @@ test.serial('an old file of a record changes nothing in the folder that imported
   await run('import', 'record.json', 'data');
   withNode('data', (journal) => journal.record(A, { ...HEADER, blockId: '18', height: 8, timestamp: 80 }));
   for (const name of ['data', 'signed']) copied(name, `${name}-backup`);
-  // The delegate is exported, and the old folder is restored. The watermark shows the export.
+  // The signing record of the delegate is exported, and then the old data folder is restored. The watermark (a record
+  // outside of the data folder) still shows the export.
   copied('old.json', 'again.json');
   await run('export', 'next.json', 'data');
   copied('data-backup', 'data');

@@ -159,9 +159,10 @@ for (const [network, generation] of [
         const fromNowMs = Date.parse(until) - Date.now() - aheadMs;
         t.true(fromNowMs > -slotMs && fromNowMs <= (ACTIVE_DELEGATES + 1) * slotMs, until);
       }
-      // A delegate waits until the node has watched one of its slots. At most four of the 100 delegates may have had
-      // such a slot before this request. If such a slot is also the slot in which the node enabled the delegate, the
-      // delegate also waits for the end of the next slot (`UNSURE_SLOTS`).
+      // A delegate waits until the node has watched one of the delegate's slots. The test expects that, before this
+      // request, the node has watched such slots of at most four of the 100 delegates. If the watched slot is also the
+      // slot in which the node enabled the delegate, the delegate also waits for the end of the slot directly after it
+      // (`UNSURE_SLOTS`).
       const reasons = waits.map(({ reason }) => reason);
       const watching = reasons.filter((reason) => /the node watches slots of the delegate first/.test(reason));
       t.true(watching.length >= ACTIVE_DELEGATES - 5, `${watching.length} watch`);
@@ -175,8 +176,9 @@ for (const [network, generation] of [
     await checkWaits();
     await sleep(3 * slotMs);
     t.is(await heightOf(), 1);
-    // The next line sets the node's clock forward. The slots that the delegates left unused by the earlier clock do not
-    // count, because that clock was behind: these slots had perhaps already ended.
+    // Before a delegate signs, it must leave one of its slots unused. The node watches whether another node signs in
+    // this slot. The next line sets the node's clock forward. The slots that the delegates have left unused so far then
+    // no longer count: the clock was behind, so these slots had perhaps already ended when the node watched them.
     writeFileSync(clockFile, `${(ACTIVE_DELEGATES - 4) * slotMs}`);
     await sleep(slotMs);
     await checkWaits();

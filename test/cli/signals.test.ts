@@ -26,7 +26,10 @@ import { freePort } from '../support/ports.ts';
 import { readerPidsOf } from '../support/reader-pids.ts';
 
 const ATTEMPTS = 10;
-/** Time within which the node starts if its reading process became ready before the test paused the reading process. */
+/**
+ * The test pauses a reading process (a child process that answers HTTP requests for the node). If the reading process
+ * was ready before the pause, the node starts within this time after the pause.
+ */
 const SETTLED_MS = 1_000;
 
 let folder: string;
@@ -80,11 +83,15 @@ test.serial('a signal during the start ends a node whose reading process hangs',
   writeFileSync(config, JSON.stringify(settings));
   const args = ['start', '--network', work.network, '--data-dir', join(folder, 'starting'), '--config', config];
   const hasStarted = (): boolean => readFileSync(log, 'utf8').includes('"NODE_STARTED"');
-  /** Starts a node and pauses its reading process before the process is ready. */
+  /**
+   * Starts a node and pauses its reading process (a child process that answers HTTP requests for the node) before the
+   * reading process is ready.
+   */
   const startPaused = async (): Promise<ChildProcess> => {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       rmSync(log, { force: true });
-      // Standard error is a file, because the paused reading process would keep a pipe open after the end of the node.
+      // Standard error is a file. If it were a pipe, the paused reading process (a child process that answers HTTP
+      // requests for the node) would keep the pipe open after the end of the node.
       const output = openSync(printed, 'w');
       const node = spawn(process.execPath, [CLI_ENTRY, ...args, '--no-peers'], { stdio: ['ignore', 'ignore', output] });
       closeSync(output);
@@ -100,7 +107,7 @@ test.serial('a signal during the start ends a node whose reading process hangs',
       t.teardown(() => killIfRunning(paused));
       await sleep(SETTLED_MS);
       if (!hasStarted()) return node;
-      // The reading process was ready before it was paused.
+      // The reading process (a child process that answers HTTP requests for the node) was ready before its pause.
       killIfRunning(paused);
       const ended = once(node, 'exit');
       node.kill('SIGKILL');

@@ -6,7 +6,10 @@ import type { SubmitResult } from '../../src/ports/node-api.ts';
 import { LSK } from '../support/chain-maker.ts';
 import { begunDevnet, FUNDER } from './timekeeper-devnet.ts';
 
-/** Stops the clock of a node, and sends a transaction to the node whose timestamp is in the slot after that clock. */
+/**
+ * Stops the clock of a node. Then sends a transaction to this node. The timestamp of the transaction is in the slot
+ * directly after the slot in which the clock was stopped.
+ */
 async function sendInNextSlot(t: ExecutionContext, isBrief?: true) {
   const { nodes, accounts, machine, timekeeper, network } = await begunDevnet(t, { nodes: 1 });
   const { agent, engine } = nodes[0]!;

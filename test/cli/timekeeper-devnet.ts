@@ -1,4 +1,8 @@
-/** A devnet in one process. The engines have no peers, and the timekeeper calls the agent of each node directly. */
+/**
+ * A devnet in one process. The engines have no peers. The timekeeper (`Timekeeper`) controls the time and the blocks of
+ * the devnet. Each node has an agent (`NodeAgent`) that executes requests of the timekeeper. The timekeeper calls the
+ * agents directly, without messages between processes.
+ */
 
 import type { ExecutionContext } from 'ava';
 import { selectEd25519 } from '../../src/crypto/ed25519.ts';
@@ -59,7 +63,10 @@ export interface InProcessOptions {
 /** The account that holds the supply of a test network. Its address is not used. */
 export const FUNDER = { name: 'genesis', address: '', publicKey: '', passphrase: 'genesis' };
 
-/** Creates a devnet that forges nothing until the timekeeper begins. */
+/**
+ * Creates a devnet that forges nothing before a call of `timekeeper.begin()`. The timekeeper controls the time and the
+ * blocks of the devnet.
+ */
 export async function inProcessDevnet({
   nodes: count = 3,
   mode = 'on-demand',
@@ -165,7 +172,10 @@ export function accountsOf({ network: { params }, timekeeper }: InProcessDevnet)
   return new DevnetAccounts({ directory: undefined, network, timekeeper, accounts: [FUNDER] });
 }
 
-/** Creates a devnet with its accounts, and begins its timekeeper. The devnet closes when the test ends. */
+/**
+ * Creates a devnet with its accounts, and calls `begin` of its timekeeper (which controls the time and the blocks of
+ * the devnet). The devnet closes when the test ends.
+ */
 export async function begunDevnet(t: ExecutionContext, options?: InProcessOptions) {
   const devnet = await inProcessDevnet(options);
   t.teardown(() => devnet.close());

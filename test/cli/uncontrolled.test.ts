@@ -64,7 +64,8 @@ test('the packaged programs separate these modules, too', (t) => {
     loaded.filter((name) => name.startsWith('src/cli/devnet/') || name === 'src/node/movable-clock.ts'),
     [],
   );
-  // The agent program is minified, so it lacks the comments that name the sources. Its source map lists the sources.
+  // The agent program (`agent-program.js`, the program of a devnet node) is minified, so it lacks the comments that
+  // name the sources. Its source map lists the sources.
   const { sources } = JSON.parse(readFileSync(resolve(bundle, 'agent-program.js.map'), 'utf8')) as {
     sources: string[];
   };

@@ -232,7 +232,9 @@ function amountsSeen(): readonly string[] {
 }
 
 /**
- * Amounts that never occur in this test, for three reasons: transactions leave the queue `verified` too quickly, the
- * test reverts no block, and the node does not store the events of its pool.
+ * Matches the amounts that no answer contains in this test. `GET /node/transactions` lists the queue `verified`, but
+ * transactions leave this queue before the test requests the list. The test reverts no block, so the events
+ * `blocks/delete` and `transactions/reverted` do not occur. The test reads only stored events, and the node does not
+ * store `transactions/new`.
  */
 const UNSEEN = /^(GET \/node\/transactions|event (blocks\/delete|transactions\/(new|reverted))) /;

@@ -36,7 +36,7 @@ export interface RouteFixture {
   readonly generation: Generation;
   readonly url: string;
   readonly client: Untyped;
-  /** Returns the last exchange of the client. */
+  /** Returns the client's last exchange (its last HTTP request, and the response of the node). */
   exchange(): Exchange;
   /** Real values of parameters, by `path name` or by `name`. If a value is a list, each item is for one request. */
   readonly values: Readonly<Record<string, Untyped>>;

@@ -30,7 +30,10 @@ const MODULES: Readonly<Record<string, string>> = {
   'engine/sync': 'sync',
   'node/notify': 'notify',
 };
-/** Each key is a file outside these folders. The value is the module name in the log lines of the file. */
+/**
+ * Each key is a file that is in none of the folders of `MODULES`. The value is the module name in the log lines of the
+ * file.
+ */
 const FILES: Readonly<Record<string, string>> = {
   'node/seeds.ts': 'peers',
   'node/transaction-journal-file.ts': 'pool',
@@ -165,9 +168,9 @@ test('an old name of a code is refused with the new name', (t) => {
 });
 
 test('a code that the node never sends is refused', (t) => {
-  // The option must refuse codes that are not events. These are, in this order, the names of two environment variables,
-  // the code of a command's error, the code of a log line that is no diagnostic, and the code of a log line of a module
-  // without diagnostics.
+  // The option `notify.events` must refuse a code if the node sends no event with this code. The list has, in this
+  // order, the names of two environment variables, the code of a command's error, the code of a log line that is no
+  // diagnostic, and the code of a log line of a module without diagnostics.
   for (const code of ['NOTIFY_SOCKET', 'XDG_STATE_HOME', 'BACKUP_EXISTS', 'BLOCK_APPLIED', 'HTTP_READER_LOST']) {
     const message = new RegExp(`must be a list of codes of events that the node sends, .*; entry 1, "${code}", is not`);
     t.throws(() => load(code), { message }, code);

@@ -7,9 +7,9 @@
 import { questionsOfGuide, type Question } from '../analytics/questions.ts';
 
 export interface PanelInput {
-  /** Example value in the SQL of the guide, such as `'ADDRESS'`. */
+  /** Example value in the SQL of the guide (`docs/guides/analytics.md`), such as `'ADDRESS'`. */
   readonly example: string;
-  /** SQL expression that replaces the example value in the panel. */
+  /** SQL expression that the SQL of the panel contains instead of `example`, the value in the SQL of the guide. */
   readonly choice: string;
 }
 

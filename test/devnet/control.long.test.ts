@@ -296,7 +296,7 @@ test.serial(
     t.is(taken.status, 200, JSON.stringify(taken));
     await waitFor('the block', async () => (await get(2, 'accounts?address=78L'))[0]?.balance === '7', START_MS_MAX);
     await ask('on-demand');
-    // A node that downloads the chain again accepts the unsigned transaction too.
+    // Node 2 downloads the chain again. It must accept the block with the unsigned transaction.
     await ask('kill', '2');
     rmSync(join(directory, 'node-2', 'devnet', 'chain'), { recursive: true });
     await ask('restart', '2');
@@ -327,7 +327,8 @@ test.serial(
   async (t) => {
     t.timeout(300_000);
     const cut = await ask('partition', '0', '1,2');
-    // The command does not name the added node 3, so this node alone forms a third part of the network.
+    // The command names two parts of the network: node 0, and the nodes 1 and 2. It does not name the added node 3, so
+    // node 3 alone is part number three.
     t.deepEqual(cut, { parts: [[0], [1, 2], [3]], nodes: [] });
     t.deepEqual((await list()).faults, cut);
     const [before = 0] = await heights();
@@ -497,7 +498,8 @@ test.serial('in the mode interval, blocks come by themselves until another mode 
   t.deepEqual(await ask('interval'), { mode: 'interval' });
   await waitFor('two more blocks', async () => ((await heights())[0] ?? 0) >= before + 2, 60_000);
   t.deepEqual(await ask('on-demand'), { mode: 'on-demand' });
-  // The mode can change in the middle of a slot, and the block of this slot may arrive after the change.
+  // The mode (the way in which the devnet makes blocks) perhaps changed in the middle of a slot. In this case, it is
+  // possible that some nodes get the block of this slot only after the change.
   await waitFor('equal heights', async () => new Set(await heights()).size === 1, 60_000);
 });
 

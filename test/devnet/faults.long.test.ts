@@ -34,7 +34,10 @@ const UNFINAL_BLOCKS_MAX = 404;
 /** Limit on the file size that is too small for another block. */
 const NO_ROOM_BYTES = 32_768;
 const NAPS_MAX = 8;
-/** Time between two kills of a reading process. A reading process needs more time than this to start. */
+/**
+ * Time between two kills of a reading process (a child process that answers HTTP requests for the node). A reading
+ * process needs more time than this to start.
+ */
 const KILL_INTERVAL_MS = 100;
 const SHOWS_WITHIN_MS = 150_000;
 
@@ -99,7 +102,8 @@ test.serial('the doctor reports a node that refuses its requests, hangs, or belo
   const closed = await startOne(t, { config: { http: { accessPublic: false, accessWhitelist: ['10.1.2.3'] } } });
   await watch.named(t, closed, ['NODE_REFUSES']);
 
-  // If the node has a reading process, that process still answers while the main process of the node is stopped.
+  // A node can have a reading process (a child process that answers HTTP requests for the node). The reading process
+  // still answers while the main process of the node is stopped.
   for (const processes of [0, 1]) {
     const hanging = await startOne(t, { config: { http: { processes } } });
     hanging.process.kill('SIGSTOP');
@@ -120,8 +124,8 @@ test.serial('the doctor reports faults in the folder of a stopped node, and in i
   node.process.kill('SIGTERM');
   await node.ended;
   for (const [code, induce] of Object.entries(diskFaults)) {
-    // Another test causes NODE_SILENT with a hanging process. Here the fault would need a process that holds the lock
-    // of the folder.
+    // Another test causes NODE_SILENT with a hanging node. In this test, no node runs. The doctor would report
+    // NODE_SILENT only while a process holds the lock of the signing journal, as a running node does.
     if (code === 'NODE_SILENT') continue;
     const folder = temporaryFolder(t);
     const [network, dataDir, config] = [join(folder, 'network'), join(folder, 'data'), join(folder, 'config.json')];
@@ -283,7 +287,8 @@ test.serial('the doctor reports a node that answers HTTP and ends again and agai
     try {
       for (const reader of readerPidsOf(pid)) if (reader !== kept) process.kill(reader, 'SIGKILL');
     } catch {
-      // The reading process has ended since it was listed.
+      // The reading process (a process that answers HTTP requests for the node) has ended after `readerPidsOf` listed
+      // it.
     }
   }, KILL_INTERVAL_MS);
   t.teardown(() => clearInterval(killing));

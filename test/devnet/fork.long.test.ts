@@ -30,7 +30,8 @@ import type { Untyped } from '../support/untyped.ts';
 const START_MS_MAX = 150_000;
 /**
  * `HEIGHT` is the number of blocks of the original chain. `MINED` is the number of blocks that a test mines on the
- * fork. Each number exceeds the length of a round, so that delegates of the original chain also forge on the fork.
+ * fork. A round has 101 blocks. `HEIGHT` is greater, so nearly all delegates that forge on the fork have already signed
+ * a block of the original chain. `MINED` is greater, so a new round begins on the fork.
  */
 const HEIGHT = 150;
 const MINED = 110;
@@ -149,8 +150,9 @@ test('generation 3: a fork continues a chain under another identifier, and the c
 
   const funded = await fork.ask('fund', '42L', '12.5');
   t.is((await fork.get(1, 'accounts?address=42L'))[0].balance, String(12.5 * LSK));
-  // In a fork, a node cannot download the chain from the other nodes. The snapshot does not contain the node that is
-  // added next, so `revert` must copy the chain to this node.
+  // In a fork (a devnet that continues a copy of another network's chain), a node cannot download the chain from the
+  // other nodes. The snapshot does not contain the node that is added next, so `revert` must copy the chain to this
+  // node.
   await fork.ask('snapshot', 'early');
   const added = await fork.ask('add');
   t.like(added, { index: 2, delegates: 0 });

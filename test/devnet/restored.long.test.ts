@@ -50,8 +50,9 @@ for (const [generation, packaged, when, lateMs] of [
   test(`generation ${generation}: a node with a data folder from a backup signs nothing on its old tip when its peers ${when}, then continues`, async (t) => {
     t.timeout(600_000);
     const network = devnetCopy(t, packaged);
-    // The test removes `notice` from `forgers.json`. The default of `forging.riskDoubleForging` is then false. The node
-    // therefore searches for headers that its delegates signed elsewhere.
+    // The member `notice` of `forgers.json` says that the passphrases of the delegates are published. The test removes
+    // this member, and `forging.riskDoubleForging` is then false by default. The node therefore searches for headers
+    // that its delegates signed on other nodes.
     editJson(network, 'forgers.json', ({ notice: _, ...forgers }) => forgers);
     const { params, name } = loadNetwork(network);
     const folder = temporaryFolder(t);

@@ -16,8 +16,8 @@ export interface Comparison {
   readonly ours: Outcome;
   readonly reference: Outcome;
   /**
-   * Name of the difference, or undefined if there is no difference. Only targets (`target.ts`) that make their own
-   * comparison set this member.
+   * Name of the difference, or undefined if there is no difference. A target is a kind of input (`target.ts`). Only
+   * targets that compare the outcomes with their own code set this member.
    */
   readonly difference?: string | undefined;
 }
@@ -51,8 +51,8 @@ function reasonOf(error: unknown): string {
 
 /**
  * Name of a difference. The name is the same for inputs that differ only in numbers, ids and public keys. Undefined if
- * both implementations accept the input with the same result, or if both refuse the input. If the target made its own
- * comparison, the function returns the result of that comparison.
+ * both implementations accept the input with the same result, or if both refuse the input. If the target (the kind of
+ * input) compared the outcomes with its own code, the function returns the result of that comparison.
  */
 export function differenceOf(comparison: Comparison): string | undefined {
   if ('difference' in comparison) return comparison.difference;
@@ -68,8 +68,8 @@ export function differenceOf(comparison: Comparison): string | undefined {
 
 /**
  * Name of the difference between the first reasons of two refusals. Undefined if at least one implementation accepts
- * the input, or if the target made its own comparison. Also undefined if the two reasons differ only in numbers, ids
- * and public keys.
+ * the input, or if the target (the kind of input) compared the outcomes with its own code. Also undefined if the two
+ * reasons differ only in numbers, ids and public keys.
  */
 export function otherReason(comparison: Comparison): string | undefined {
   const { ours, reference } = comparison;

@@ -25,7 +25,7 @@ for (const generation of [2, 3] as const) {
         strange.map(({ name, example }) => `${target.name}: ${name}: ${example}`),
         [],
       );
-      // If this node and the reference refused all cases, the comparison would prove nothing.
+      // If this node and the reference (lisk-sdk) refused all cases, the comparison would prove nothing.
       t.true(accepted > cases / 20, `${target.name}: ${accepted} of ${cases} accepted`);
     }
   });

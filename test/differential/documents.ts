@@ -46,8 +46,8 @@ export function anyDocument(
 /** Ids for the assets of types 6 and 7. No node writes ids like the last three. */
 const IDS = ['1', '16641037988489082467', '18446744073709551615', '007', '18446744073709551616', '-1'];
 /**
- * Recipients of transactions of type 7. The reference removes the last character of a recipient and reads the rest as a
- * number.
+ * Recipients of transactions of type 7. The reference (lisk-sdk) removes the last character of a recipient and reads
+ * the rest as a number.
  */
 const OLDER_RECIPIENTS = [
   '1l',
@@ -119,8 +119,8 @@ function anyApplication(below: RandomBelow): Record<string, unknown> {
 }
 
 /**
- * Signs a document. If the reference cannot compute the bytes of the document, the document gets a signature of 64 zero
- * bytes, which is invalid.
+ * Signs a document. If the reference (lisk-sdk) cannot compute the bytes of the document, the document gets a signature
+ * of 64 zero bytes, which is invalid.
  */
 export function sign(reference: ReferencePackage, document: Document, signers: Signers): void {
   const { sender, second, members = [] } = signers;
@@ -142,7 +142,7 @@ export function sign(reference: ReferencePackage, document: Document, signers: S
     if (members.length > 0) document['signatures'] = members.map((member) => signatureOf(bytes, member));
     document['id'] = idOf(signed);
   } catch {
-    // The reference cannot compute the bytes of this document.
+    // The reference (lisk-sdk) cannot compute the bytes of this document.
   }
 }
 

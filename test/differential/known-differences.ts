@@ -1,5 +1,5 @@
 /**
- * Known and accepted classes of difference from the reference, each with its reason.
+ * Known and accepted classes (kinds) of differences from the reference (lisk-sdk), each with its reason.
  * `docs/protocol/rule-differences.md` lists the same classes; a test compares the page with this table.
  */
 

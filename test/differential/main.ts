@@ -1,6 +1,6 @@
 /**
- * `npm run differential`: compares the published packages of the reference with the rules of this node. With `--http`
- * it compares a real node with two nodes of this project on one chain. `flags.ts` reads the command line, and
+ * `npm run differential`: compares the published packages of the reference (lisk-sdk) with the rules of this node. With
+ * `--http` it compares a real node with two nodes of this project on one chain. `flags.ts` reads the command line, and
  * `session.ts` makes the comparison.
  */
 

@@ -13,7 +13,8 @@ interface Place {
 }
 
 /**
- * Numbers in forms that the reference's number library may or may not accept, and other values that are not amounts.
+ * Numbers in unusual forms, which the number library of the reference (lisk-sdk) perhaps accepts, and other values that
+ * are not amounts.
  */
 export const AMOUNTS: readonly unknown[] = [
   ...[
@@ -182,8 +183,8 @@ export function addUnknown(object: Record<string, unknown>, below: RandomBelow):
 
 /**
  * Repeats a member of a transaction's asset, at any depth, with another letter case in its name. The repeated member
- * has the same value or another one, and stands before or after the original. This node and the reference must treat
- * the original and the repeated member as different members. An asset without members stays unchanged.
+ * has the same value or another one, and stands before or after the original. This node and the reference (lisk-sdk)
+ * must treat the original and the repeated member as different members. An asset without members stays unchanged.
  */
 export function repeatInOtherCase(transaction: Record<string, unknown>, below: RandomBelow): void {
   const objects = objectsIn({ asset: transaction['asset'] }).filter((each) => Object.keys(each).length > 0);

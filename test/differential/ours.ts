@@ -1,5 +1,6 @@
 /**
- * The codec and the transaction rules of this node, with the parameters that the comparison with the reference uses.
+ * The codec and the transaction rules of this node, with the parameters that the comparison with the reference
+ * (lisk-sdk) uses.
  */
 
 import { defaultEd25519 } from '../../src/crypto/ed25519.ts';

@@ -1,4 +1,4 @@
-/** Prints the result of a target: the totals, and each class of difference. */
+/** Prints the result of a target: the totals, and each class (kind) of difference. */
 
 import type { DifferenceClass, Report } from './runner.ts';
 

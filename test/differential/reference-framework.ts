@@ -1,4 +1,4 @@
-/** The real framework of the reference, with tables in memory instead of its database. */
+/** The real framework of the reference (lisk-sdk), with tables in memory instead of its database. */
 
 import { createRequire } from 'node:module';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * The reference's checks of a received block that need no chain state except the tip. This file is a test double of the
- * package `lisk-framework`. With the flag `--framework`, the real package replaces the double
+ * The checks of the reference (lisk-sdk) on a received block that need no chain state except the tip. This file is a
+ * test double of the package `lisk-framework`. With the flag `--framework`, the real package replaces the double
  * (`reference-framework.ts`).
  */
 

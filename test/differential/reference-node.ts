@@ -1,7 +1,7 @@
 /**
- * The reference's processing of a block's transactions. This file is a test double of the package `lisk-framework`, and
- * uses the published transaction classes. With the flag `--framework`, the real package replaces the double
- * (`reference-framework.ts`).
+ * The code with which the reference (lisk-sdk) processes the transactions of a block. This file is a test double of the
+ * package `lisk-framework`, and uses the published transaction classes. With the flag `--framework`, the real package
+ * replaces the double (`reference-framework.ts`).
  */
 
 import { sha256Hex } from '../../src/crypto/hash.ts';
@@ -27,8 +27,8 @@ export interface PayloadHeader {
 }
 
 /**
- * Functions of the reference that check a block, check its transactions, and apply them. The argument `table` contains
- * the accounts as they are before the block.
+ * Functions of the reference (lisk-sdk) that check a block, check its transactions, and apply them. The argument
+ * `table` contains the accounts as they are before the block.
  */
 export interface Handlers {
   readonly judgeHeader: JudgeHeader;
@@ -49,12 +49,15 @@ export interface Handlers {
 }
 
 /**
- * Current chain time that this node and the reference assume, in seconds. A later timestamp in a case is a deliberate
- * error.
+ * Current chain time that this node and the reference (lisk-sdk) assume, in seconds. A later timestamp in a case is a
+ * deliberate error.
  */
 export const NOW_S = 1_000_000;
 
-/** Parameters for the header checks of the reference, equal to the parameters of this node in `target-headers.ts`. */
+/**
+ * Parameters for the header checks of the reference (lisk-sdk), equal to the parameters of this node in
+ * `target-headers.ts`.
+ */
 export const HEADER_FACTS: HeaderFacts = {
   networkIdentifier: NETWORK_IDENTIFIER,
   genesisBlockId: '1',

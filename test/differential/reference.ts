@@ -1,6 +1,6 @@
 /**
- * The published packages of the reference, with one replacement: they verify signatures with our Ed25519. Without a
- * native library, the Ed25519 of these packages takes 15 ms for each signature. `test/crypto` tests our
+ * The published packages of the reference (lisk-sdk), with one replacement: they verify signatures with our Ed25519.
+ * Without a native library, the Ed25519 of these packages takes 15 ms for each signature. `test/crypto` tests our
  * Ed25519.
  */
 
@@ -9,7 +9,7 @@ import { defaultEd25519 } from '../../src/crypto/ed25519.ts';
 import type { Generation } from '../../src/protocol/params.ts';
 import type { Json, JsonObject } from '../../src/protocol/types.ts';
 
-/** An error of a transaction in the format of the reference. */
+/** An error of a transaction in the format of the reference (lisk-sdk). */
 export interface ReferenceError {
   readonly name?: string;
   readonly message: string;
@@ -32,7 +32,7 @@ export interface ReferenceNumber {
   toString(): string;
 }
 
-/** The members that the reference's node uses of a transaction. */
+/** The members of a transaction that the node of the reference (lisk-sdk) uses. */
 export interface ReferenceTransaction {
   readonly id: string;
   readonly type: number;
@@ -114,8 +114,8 @@ function answerSignatures(nacl: Nacl): void {
 }
 
 /**
- * Creates a transaction of the reference from a document, as the reference's node does. @throws Error for an unknown
- * type; errors of the constructor
+ * Creates a transaction of the reference (lisk-sdk) from a document, as a lisk-sdk node does. @throws Error for an
+ * unknown type; errors of the constructor
  */
 export function referenceTransaction(
   { classOf, generation }: ReferencePackage,

@@ -1,4 +1,7 @@
-/** Runs many cases on this node and on the reference, and keeps the smallest example of each class of difference. */
+/**
+ * Runs many cases on this node and on the reference (lisk-sdk). Keeps the shortest example of each class, that is, of
+ * each kind of difference.
+ */
 
 import { belowOf } from '../fuzz/mutate.ts';
 import { differenceOf, otherReason, type Comparison } from './comparison.ts';
@@ -10,9 +13,9 @@ export interface DifferenceClass {
   readonly name: string;
   readonly known: KnownDifference | undefined;
   count: number;
-  /** The smallest input of the class. */
+  /** The shortest input of all cases that belong to this class (that have this difference). */
   example: string;
-  /** Outcomes of this node and of the reference for the example. */
+  /** Outcomes of this node and of the reference (lisk-sdk) for the example. */
   outcomes: Pick<Comparison, 'ours' | 'reference'>;
 }
 
@@ -27,8 +30,8 @@ export interface Report {
   readonly seconds: number;
   readonly classes: readonly DifferenceClass[];
   /**
-   * Classes of inputs that this node and the reference both refuse, but with different first reasons. A run prints such
-   * classes only with the flag `--reasons`, and does not count them as differences.
+   * Classes of inputs that this node and the reference (lisk-sdk) both refuse, but with different first reasons. A run
+   * prints such classes only with the flag `--reasons`, and does not count them as differences.
    */
   readonly reasons: readonly DifferenceClass[];
 }

@@ -1,7 +1,7 @@
 /**
- * A run of the comparison with the reference. The run prints each class of difference once. For a class that
- * `knownDifference` does not find, it also prints the smallest example, and the exit code is 1. A run that compares
- * nothing fails. Progress goes to stderr.
+ * A run of the comparison with the reference (lisk-sdk). The run prints each class (kind) of difference once. For a
+ * class that `knownDifference` does not find, the run also prints the shortest example, and the exit code is 1. A run
+ * that compares nothing fails. Progress goes to stderr.
  */
 
 import { constants } from 'node:os';

@@ -85,8 +85,9 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
     const signatures = document['signatures'] as string[] | undefined;
     if (signatures !== undefined && below(2) === 0) {
       const index = below(signatures.length);
-      // Two members with the same key make equal signatures. This node and the reference refuse a transaction with two
-      // equal signatures. Change the repeated signature to upper case, so that the signatures differ.
+      // Two members with the same key make equal signatures. This node and the reference (lisk-sdk) refuse a
+      // transaction with two equal signatures. Change the repeated signature to upper case, so that the signatures
+      // differ.
       for (const [at, each] of signatures.entries())
         if (signatures.indexOf(each) < at) signatures[at] = each.toUpperCase();
       if (below(4) === 0) signatures[index] = otherCase(signatures[index] ?? '', below);
@@ -124,7 +125,7 @@ function targetOf(
 
   function anyCase(below: RandomBelow): string {
     const { accounts, transactions } = anyContent(below);
-    // This node and the reference receive the documents after conversion to JSON.
+    // This node and the reference (lisk-sdk) receive the documents after conversion to JSON.
     const block = JSON.parse(JSON.stringify(headerFor(transactions, below))) as JsonObject;
     return JSON.stringify({ accounts, block });
   }
@@ -145,8 +146,8 @@ function targetOf(
       totalAmount = amount.toString();
       totalFee = fee.toString();
     } catch {
-      // This happens if the reference cannot read one of the transactions. The block is then invalid whatever its
-      // totals are.
+      // The code above throws if the reference (lisk-sdk) cannot read one of the transactions. Such a block is invalid
+      // with any totals, so the totals stay 0.
     }
     if (below(15) === 0)
       totalAmount = pick(['0', '7', ` ${totalAmount}`, `${totalAmount}.0`, `+${totalAmount}`], below);
@@ -209,7 +210,7 @@ function targetOf(
       totalAmount: reference.number(block['totalAmount']),
       totalFee: reference.number(block['totalFee']),
     };
-    // The reference first writes the header as bytes, which fails for a negative total.
+    // The reference (lisk-sdk) first writes the header as bytes, which fails for a negative total.
     for (const total of Object.values(totals)) total.toBuffer({ size: 8, endian: 'little' });
     for (const transaction of transactions) {
       const { status, errors } = transaction.validate();
@@ -231,8 +232,8 @@ function targetOf(
 }
 
 /**
- * Returns the JSON that the database of the reference stores for the asset. For a transfer with data, the result is
- * null, because this database stores only the data, in a separate column.
+ * Returns the JSON that the database of the reference (lisk-sdk) stores for the asset. For a transfer with data, the
+ * result is null, because this database stores only the data, in a separate column.
  */
 function storedAsset(transaction: ReferenceTransaction): Json {
   const asset = (transaction.toJSON()['asset'] ?? null) as Json;

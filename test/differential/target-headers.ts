@@ -128,8 +128,8 @@ export function headerTarget(reference: ReferencePackage, { judgeHeader }: Handl
         payloadHash: sha256Hex(Buffer.concat(made.map((each) => each.getBytes()))),
       };
     } catch {
-      // The reference cannot read one of the transactions, so a block with these transactions is invalid whatever its
-      // totals are.
+      // The reference (lisk-sdk) cannot read one of the transactions. A block with these transactions is invalid with
+      // any totals.
       return { totalAmount: '0', totalFee: '0', payloadHash: '00'.repeat(32) };
     }
   }
@@ -142,8 +142,8 @@ export function headerTarget(reference: ReferencePackage, { judgeHeader }: Handl
       return;
     }
     if (integers.includes(name) && below(3) > 0) {
-      // Leave out heights that the database of the reference cannot store, because the target for whole blocks tests
-      // them.
+      // Leave out heights that the database of the reference (lisk-sdk) cannot store, because the target for whole
+      // blocks tests them.
       const number = pick(HEIGHTS.includes(name) ? NUMBERS.filter((each) => each < 2 ** 31) : NUMBERS, below);
       block[name] = pick([number, number, String(number), [number], `${number}.0`], below);
     } else if (TOTALS.includes(name) && below(3) > 0) {
@@ -189,8 +189,8 @@ export function headerTarget(reference: ReferencePackage, { judgeHeader }: Handl
       reference: await outcomeOf(async () => {
         const json = JSON.parse(input) as JsonObject;
         const id = await judgeHeader(json, TIP);
-        // The database of the reference cannot store a total with a fraction. Totals that are too large for the
-        // database are not refused here, because the target for whole blocks tests them.
+        // The database of the reference (lisk-sdk) cannot store a total with a fraction. Totals that are too large for
+        // the database are not refused here, because the target for whole blocks tests them.
         const totals = TOTALS.map((name) => reference.number(json[name] || 0).toString());
         if (totals.some((total) => !/^[0-9]+$/.test(total))) throw new Error('invalid input syntax for type bigint');
         return id;

@@ -111,8 +111,8 @@ function sought(messages: readonly string[]): readonly string[] {
 function corrupted(list: readonly string[], below: RandomBelow): unknown[] {
   const signatures: unknown[] = [...list];
   // A group may contain the key of a member twice, in two letter cases. The list of signatures then contains two equal
-  // signatures. This node and the reference refuse such a list. Usually change the letter case of one of the two
-  // signatures.
+  // signatures. This node and the reference (lisk-sdk) refuse such a list. Usually change the letter case of one of the
+  // two signatures.
   for (const [at, each] of list.entries()) {
     if (list.indexOf(each) < at && below(3) > 0) signatures[at] = otherCase(each, below);
   }

@@ -1,4 +1,4 @@
-/** A kind of input for which a run compares this node with the reference. */
+/** A kind of input for which a run compares this node with the reference (lisk-sdk). */
 
 import type { RandomBelow } from '../fuzz/mutate.ts';
 import type { Comparison } from './comparison.ts';
@@ -12,8 +12,10 @@ export interface Target {
    * another case. The default is 1.
    */
   readonly concurrency?: number;
-  /** Makes a random case synchronously, then runs the case on this node and on the reference. */
+  /** Makes a random case synchronously, then runs the case on this node and on the reference (lisk-sdk). */
   compare(below: RandomBelow): Promise<Comparison>;
-  /** Runs a case on this node and on the reference. `input` is the case in the form in which a run prints it. */
+  /**
+   * Runs a case on this node and on the reference (lisk-sdk). `input` is the case in the form in which a run prints it.
+   */
   compareText(input: string): Promise<Comparison>;
 }

@@ -8,7 +8,7 @@ import { signatureTarget } from './target-signatures.ts';
 import { olderTransactionTarget, transactionTarget } from './target-transactions.ts';
 import type { Target } from './target.ts';
 
-/** The reference: its transaction classes, and its functions that check and apply blocks. */
+/** The reference (lisk-sdk): its transaction classes, and its functions that check and apply blocks. */
 export interface Reference {
   readonly package: ReferencePackage;
   readonly handlers: Handlers;

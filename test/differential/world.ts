@@ -1,4 +1,4 @@
-/** Random accounts, as rows of the reference's table and as entries of our node's state. */
+/** Random accounts, as rows of the account table of the reference (lisk-sdk), and as entries of our node's state. */
 
 import { emptyAccount, type StateWriter } from '../../src/protocol/state.ts';
 import type { RandomBelow } from '../fuzz/mutate.ts';

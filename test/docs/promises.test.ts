@@ -1,4 +1,8 @@
-/** Tests that the model of signing records expects of an operator only what the guide for delegates says. */
+/**
+ * Tests the quotes in `test/sim/records/promises.ts`. The rules in `promises.ts` say what the simulations of signing
+ * records expect of an operator. Each sentence that a rule quotes must be in the guide for delegates
+ * (`docs/guides/forge.md`).
+ */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

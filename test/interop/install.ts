@@ -1,8 +1,9 @@
 /**
- * Installs the programs for real nodes outside the repository: the releases of the reference, the old Node.js versions
- * of these releases (from the npm registry), and PostgreSQL if this machine does not have it. The programs are in a
- * cache folder. If this process runs as root, PostgreSQL is instead in the folder for temporary files. Existing files
- * are not downloaded again. If a download fails, the whole run of the interop cases fails.
+ * Installs the programs for real nodes (of lisk-sdk) outside the repository: releases 2.3.8 and 3.0.2 of lisk-sdk, the
+ * old Node.js versions on which these releases run (from the npm registry), and PostgreSQL if this machine does not
+ * have it. The programs are in a cache folder. If this process runs as root, PostgreSQL is instead in the folder for
+ * temporary files. Existing files are not downloaded again. If a download fails, the whole run of the interop cases
+ * fails.
  */
 
 import { execFile } from 'node:child_process';

@@ -55,9 +55,10 @@ export class MixedNet {
   }
 
   /**
-   * Starts a node and its forging. The option `force` makes a node forge from its start. A real node of generation 2
-   * gets no `force`. With `force`, this node would forge without consensus and never leave its own branch. The test
-   * enables forging on this node over HTTP instead, as operators do.
+   * Starts a node and its forging. The option `force` makes a node forge from its start, even if few of its peers have
+   * the same tip as the node. A real node (of lisk-sdk) of generation 2 gets no `force`, because with `force` it would
+   * continue to forge on its own branch, and would never leave this branch. The test enables forging on this node over
+   * HTTP instead, as operators do.
    */
   async startNode(node: InteropNode): Promise<void> {
     const peers = this.nodes.filter((other) => other !== node).map(({ address }) => address);
@@ -96,9 +97,10 @@ export class MixedNet {
   }
 
   /**
-   * Nodes that must not dial the given node. A real node of generation 2 computes consensus only over the peers that it
-   * dialled itself. Two nodes keep only one connection to each other. If our nodes could dial the real node, they would
-   * connect before the real node dials them. The real node would then not count them in its consensus.
+   * Nodes that must not dial the given node. A real node (of lisk-sdk) of generation 2 forges only if enough peers have
+   * the same tip as this node. For this condition, the real node counts only the peers that it dialled itself. Two
+   * nodes keep only one connection to each other. If our nodes could dial the real node, they would connect before the
+   * real node dials them. The real node would then not count our nodes.
    */
   #neverDialling(node: InteropNode): readonly InteropNode[] {
     return this.world.generation === 2 && node.kind === 'real' ? this.ours : [];

@@ -38,7 +38,10 @@ export interface NodeSetup {
   /** Peers that the node always dials, as `ip:port`. */
   readonly peers?: readonly string[];
   readonly delegates?: readonly ForgerEntry[];
-  /** Whether the delegates forge as soon as the node runs, even without consensus. True by default. */
+  /**
+   * Whether the delegates forge from the start of the node on, even if few peers have the same tip as the node. True by
+   * default.
+   */
   readonly force?: boolean;
   /**
    * If this member is set, the clock of the node starts this number of slots in the past, and runs faster than real
@@ -172,7 +175,7 @@ function realConfig(world: World, seat: Seat, setup: NodeSetup): object {
   };
   return {
     app: {
-      // The path must be short, because the reference allows at most 50 characters.
+      // The path must be short, because lisk-sdk allows at most 50 characters for `tempPath`.
       tempPath: join(world.folder, 't'),
       label: `interop-${seat.name}`,
       version: release.sdkVersion,

@@ -28,8 +28,8 @@ const run = promisify(execFile);
 const USER = 'interop';
 const START_MS_MAX = 30_000;
 /**
- * Maximum number of connections to the server. The number is enough for five nodes of the reference, because each node
- * keeps about 75 connections open.
+ * Maximum number of connections to the server. The number is enough for five real nodes (of lisk-sdk), because each of
+ * these nodes keeps about 75 connections open.
  */
 const CONNECTIONS_MAX = 400;
 

@@ -14,9 +14,10 @@ const TIP_MS_MAX = 20_000;
 const GO_ON_MS = 10_000;
 
 /**
- * Stops forging, and resolves with the tip when all nodes have the same tip. A node of the reference that syncs may
- * miss the last block. It gets this block only after the nodes have forged the next block. If the nodes do not have the
- * same tip after 20 s, all nodes forge for ten seconds and stop again. After four attempts, the function throws.
+ * Stops forging, and resolves with the tip when all nodes have the same tip. If a real node (of lisk-sdk) is syncing
+ * when forging stops, it sometimes does not receive the last block. It then receives this block only after the nodes
+ * have forged the next block. If the nodes do not have the same tip after 20 s, all nodes forge for ten seconds and
+ * stop again. After four attempts, the function throws.
  *
  * @param setForging switches the forging of all delegates on or off, on all nodes
  */

@@ -3,7 +3,10 @@ import { ChartHistory } from '../../src/node/chart-history.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Returns a chart history whose slots last two seconds. The test sets its clock with `at`. */
+/**
+ * Returns the chart history of a node, in a network in which each slot (the time for one block) lasts two seconds. The
+ * test sets the clock of the history with `at`.
+ */
 function setUpHistory() {
   let nowMs = 0;
   const history = new ChartHistory({

@@ -98,7 +98,8 @@ test('a copied journal is detected as a copy anywhere, and a moved or rewritten 
   rmSync(restored);
   copyFileSync(backup, restored);
   t.true(opened(restored));
-  // The journal counts as a copy until `recordFileIdentity` is called.
+  // `isCopied` says that the journal file is possibly an outdated copy. Until `recordFileIdentity` is called,
+  // `isCopied` is true each time the restored journal is opened.
   t.true(opened(restored));
   const copy = openJournal(restored);
   copy.recordFileIdentity();
@@ -136,7 +137,9 @@ test('a backup copied over the files of its own run is detected as a copy once s
   const restored = openJournal(file);
   t.deepEqual(restored.last(A), header(1));
   t.true(restored.isCopied);
-  // The restored journal counts as a copy until `recordFileIdentity` is called, even if it has recorded a header.
+  // `isCopied` says that the journal file is possibly an outdated copy. Until `recordFileIdentity` is called,
+  // `isCopied` is true each time the restored journal is opened, even if the journal has recorded a header since the
+  // restore.
   restored.record(B, header(3));
   restored.close();
   const again = openJournal(file);
@@ -183,19 +186,22 @@ test('a journal counts as original after a kill, a change of owner or mode, and 
   chmodSync(file, 0o640);
   chmodSync(`${file}.marker`, 0o640);
   t.false(isCopied());
-  // The file with the suffix `.marker` contains a fingerprint of the journal. Append a line to the journal and do not
-  // update the fingerprint, as if the process had been killed between the two writes.
+  // The file with the suffix `.marker` contains the fingerprint of the journal: data with which the node recognises a
+  // restored backup of the journal. Append a line to the journal and do not update the fingerprint, as if the process
+  // had been killed between the two writes.
   const other = openJournal(join(folder, 'other', 'journal'));
   other.record(A, header(9));
   other.close();
   appendFileSync(file, readFileSync(join(folder, 'other', 'journal')));
   t.false(isCopied());
-  // After a power cut, the file of the fingerprint may be empty.
+  // A power cut can leave the file `.marker` without content. This file contains the fingerprint, with which the node
+  // recognises a restored backup of the journal.
   writeFileSync(`${file}.marker`, '');
   t.false(isCopied());
   rmSync(`${file}.marker`);
   t.false(isCopied());
-  // Earlier versions of the node wrote no fingerprint. The node writes the fingerprint at its next start, when it calls
+  // Earlier versions of the node wrote no fingerprint (the file `.marker`, with which the node recognises a restored
+  // backup of the journal). The present version writes the fingerprint when the node starts and calls
   // `recordFileIdentity`.
   const started = openJournal(file);
   started.recordFileIdentity();
@@ -476,7 +482,8 @@ function descriptorsOf(path: string): readonly string[] {
       const target = readlinkSync(`/proc/self/fd/${descriptor}`);
       return target.startsWith(path) ? [target] : [];
     } catch {
-      // `readdirSync` used this descriptor to read the folder, and has closed it.
+      // The list of `readdirSync` also contains the descriptor that `readdirSync` itself opened to read the folder
+      // `/proc/self/fd`. This descriptor is closed now, so `readlinkSync` fails.
       return [];
     }
   });

@@ -52,7 +52,8 @@ for (const [what, forging] of [
   ['the default', {}],
   ['a configured', { consensusMin: 60 }],
 ] as const) {
-  // Only without `forging.force`, the default of `forging.consensusMin` is above 0.
+  // `forging.consensusMin` is the minimum share of peers that must have the tip of the node before the node forges. In
+  // generation 2, the default of this option is above 0 only without `forging.force`.
   test(`with --no-peers, a node of generation 2 forges despite ${what} minimum of the consensus`, (t) =>
     beginsAlone(t, { generation: 2, delegates: 1, enabled: 1, forging }));
 }

@@ -14,7 +14,11 @@ const A = 'a'.repeat(64);
 const HEADER = { blockId: '17', height: 7, timestamp: 70, maxHeightPrevoted: 3, maxHeightPreviouslyForged: 2 };
 const EXPORTED_AT_S = 1000;
 
-/** A folder for data folders and records, in which a node without watermarks has signed a header. */
+/**
+ * Creates a folder in which the test stores the data folders of nodes and the files with signing records (exported
+ * signing journals). The signing journal in the data folder `from` already contains a signed header. There are no
+ * watermarks (files with the newest signed header of each delegate, outside of the data folders).
+ */
 function setUp(t: ExecutionContext) {
   const folder = temporaryFolder(t);
   const withJournal = <T>(name: string, work: (journal: JournalFile) => T): T => {

@@ -171,7 +171,8 @@ test('a delegate without a header stays a copy through restarts and rewrites, un
   });
   opened((journal) => t.deepEqual([journal.isCopyFor(A), journal.heldSinceS(A)], [true, 500]));
   // The record has no header of the delegate. The record therefore does not prove that the journal contains the newest
-  // header of the delegate, and the journal still counts as a copy for this delegate.
+  // header of the delegate. The entries of the journal about this delegate therefore still count as a possibly outdated
+  // copy (`isCopyFor`).
   opened((journal) => journal.take(takenOf(journal, whole, 500)));
   opened((journal) => t.true(journal.isCopyFor(A)));
   from.record(A, header(60));
@@ -199,14 +200,16 @@ test('an import keeps a wait that began with the block of another node after the
     [7, false, 75, 250],
     [7, true, 75, 250],
     [6, false, 75, 250],
-    // The exporting node has signed this block.
+    // In the next two cases, the timestamp of the block (70 or 65) is not later than the timestamp of the header in the
+    // record (70). The exporting node itself therefore signed this block.
     [6, false, 70, 0],
     [6, false, 65, 0],
   ] as const) {
     const into = journalIn(t);
     into.record(A, header(height));
     into.hold(A, 250, isCopy, foreignS);
-    // A copy of the record, or a later wait, does not make the journal forget the block.
+    // Neither of the next two calls makes the journal forget the timestamp of the other node's block (`foreignS`): a
+    // call of `hold` without such a timestamp, and the import of a record that is marked as a copy (`isCopy`).
     into.hold(A, 250, isCopy);
     into.take(takenOf(into, { ...record, isCopy: true }, 240));
     t.is(takenOf(into, record, 500)[0]?.heldSinceS, expected, `${height} ${foreignS}`);
@@ -229,7 +232,9 @@ test('a block of another node moves on with the records of its delegate', (t) =>
   const into = journalIn(t);
   into.take(takenOf(into, moved, 240));
   t.is(into.foreignS(A), 75);
-  // The older record does not contain what the other node has signed.
+  // Another node has signed a block of the delegate with the timestamp 75. The record `first` has no header with this
+  // or a later timestamp. An import of `first` therefore does not end the wait during which the importing node signs
+  // nothing for the delegate.
   t.is(takenOf(into, first, 500)[0]?.heldSinceS, 250);
   whole.record(A, header(8));
   t.is(takenOf(into, recordOf(whole, NETWORK, MOVE), 500)[0]?.heldSinceS, 0, 'the record has a newer header');

@@ -84,7 +84,9 @@ test('eight blocks of maximum size at once cause no penalty, and are not all rea
 test('frames are weighed by their bytes, not by their characters', (t) => {
   const fixture = new FilterFixture();
   const peer = fixture.peer();
-  // Each frame has 100,000 characters of three bytes, so it is heavy, and uses nothing of the budget for small frames.
+  // The node limits the bytes that it reads from a peer. There is one budget for small frames, and another budget for
+  // heavy frames. Every frame of more than 256,000 bytes (`SMALL_WEIGHT_MAX`) is heavy. Each frame in this loop has
+  // 100,000 characters of three bytes, so it is heavy, and uses nothing of the budget for small frames.
   for (let height = 1; height <= 45; height += 1) peer.reads(blockOf(height, JSON.stringify(['€'.repeat(100_000)])));
   t.true(peer.reads(blockOf(46, JSON.stringify(['x'.repeat(200_000)]))));
   t.deepEqual(fixture.charges, []);

@@ -126,7 +126,9 @@ test('each parsed value can be written as JSON, whatever the names of its member
   const nested = (open: string, levels: number): string =>
     `${open.repeat(levels)}0${(open.startsWith('[') ? ']' : '}').repeat(levels)}`;
   for (const open of shapes) {
-    // Nodes of lisk-sdk 3.0.2 write up to 1,847 levels of each shape.
+    // `open` is the text that begins one level of nested arrays or objects. A node of lisk-sdk 3.0.2 can write at most
+    // 1,847 levels as JSON if the names of the members are integers, such as `"0"`. Our node must be able to parse
+    // 1,847 levels with each text `open`.
     t.not(parseJson(nested(open, 1_847)), undefined, open);
     for (let levels = 1_400; levels < 3_500; levels += 20) {
       const value = parseJson(nested(open, levels));

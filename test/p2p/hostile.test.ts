@@ -553,7 +553,9 @@ test.serial('an info that is nested as deeply as a frame can be ends neither the
 
 test.serial('a query with a large info is refused before the info is parsed', async (t) => {
   const node = await startNode();
-  // The second text would be a valid info if it were parsed.
+  // Both texts are longer than the maximum for the parameter `options`, which contains the info of a peer. If the node
+  // parsed the second text before it checks the length, the text would be valid, because it is an empty JSON object
+  // with spaces.
   for (const options of [`{"x":"${'x'.repeat(20_500)}"}`, `{${' '.repeat(20_500)}}`]) {
     const stranger = await rawPeer(node.address.wsPort, `${SMALLEST_QUERY}&options=${encodeURIComponent(options)}`);
     stranger.sendFrame({ event: '#handshake', data: { authToken: null }, cid: 1 });

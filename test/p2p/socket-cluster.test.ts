@@ -103,7 +103,10 @@ function connect(server: TestServer, decode: (frame: unknown) => unknown = parse
   });
 }
 
-/** Parses a frame as JSON. Like the frame filter, returns a heartbeat (`#1`, `#2`) unchanged. */
+/**
+ * Parses a frame as JSON. Returns a heartbeat (`#1`, `#2`) unchanged, like the filter of a node for received frames
+ * (`FrameFilter`).
+ */
 function parsed(frame: unknown): unknown {
   return typeof frame === 'string' && frame.startsWith('#') ? frame : (JSON.parse(String(frame)) as unknown);
 }

@@ -81,10 +81,11 @@ export function misbehaviourOf(plan: FaultPlan, nodes: number): (node: number) =
 }
 
 /**
- * Distributes the delegates among the nodes. If the plan has strangers, no node gets the delegates whose keys the
- * strangers have. If the plan shares delegates, a few other delegates forge on two nodes. The delegates of the
- * strangers, the shared delegates and the delegates of the dishonest node are together at most
- * `DISHONEST_DELEGATES_MAX`. Therefore the dishonest node gets at most 26 delegates.
+ * Distributes the delegates among the nodes. If the plan has strangers (simulated hostile peers that are not nodes,
+ * `stranger.ts`), no node gets the three delegates whose keys the strangers have. If the plan shares delegates, four
+ * other delegates forge on two nodes. The delegates of the strangers, the shared delegates and the delegates of the
+ * dishonest node are together at most `DISHONEST_DELEGATES_MAX` (33). This leaves 26 delegates for the dishonest node.
+ * The dishonest node gets at most 26 delegates, even if the plan has no strangers and shares no delegates.
  */
 export function forgersOf(plan: FaultPlan, nodes: number): (node: number, delegates: readonly KeyPair[]) => KeyPair[] {
   const strangers = plan.hasStrangers ? STRANGERS_DELEGATES : 0;
@@ -128,8 +129,9 @@ export class Faults {
 
   /**
    * Ends all faults, with three exceptions. The dishonest node remains dishonest. Two nodes that forge with the same
-   * keys continue to do so. Strangers that are connected leave within ten minutes, and no new strangers connect. After
-   * the call, all connections work, all clocks are right, and all nodes run.
+   * keys continue to do so. Strangers (simulated hostile peers that are not nodes, `stranger.ts`) leave within ten
+   * minutes if they are connected, and no new strangers connect. After the call, all connections work, all clocks are
+   * right, and all nodes run.
    */
   async heal(): Promise<void> {
     this.#isStopped = true;

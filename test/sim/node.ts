@@ -275,7 +275,10 @@ export class SimNode {
 export class MemoryJournal implements FolderJournal {
   readonly entries = new Map<PublicKey, SignedHeader[]>();
   readonly held = new Map<PublicKey, number>();
-  /** The delegates whose records are copies (`SigningJournal.isCopyFor`). */
+  /**
+   * The delegates for which the entries of this journal come from a copy of a signing record
+   * (`SigningJournal.isCopyFor`).
+   */
   readonly copies = new Set<PublicKey>();
   /**
    * Whether the node can detect that the content of this journal comes from a backup. `recordFileIdentity` makes the

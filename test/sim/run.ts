@@ -21,9 +21,9 @@ import { World, type SimLine } from './world.ts';
  * Maximum number of slots (of ten seconds) from the end of the faults until the chains of all honest nodes are equal
  * except for the newest block. The number is a sum. Two slots are for new connections, because a node dials its fixed
  * peers at least every ten seconds. Eight slots are for the backoff (at most 80 seconds) after a failed sync from a
- * peer. One slot is for the block that decides between equal chains, and one slot is for its download. The remaining
- * eight slots are for dishonest delegates, which may send different blocks to different nodes and so delay the
- * agreement.
+ * peer. If fork choice prefers neither of two different chains, the next block decides between them: one slot is for
+ * this block, and one slot is for its download. The remaining eight slots are for dishonest delegates, which can send
+ * different blocks to different nodes and so delay the agreement.
  */
 export const MEET_SLOTS_MAX = 20;
 /**

@@ -8,7 +8,10 @@ export const BLOCK_TIME_S = 10;
 export const networkOf = (generation: 2 | 3) =>
   ({ generation, delegateListRoundOffset: generation === 2 ? 0 : 2, blockTimeS: BLOCK_TIME_S }) as const;
 
-/** Creates a world whose transactions make the blocks of two nodes differ. */
+/**
+ * Creates a world in which random nodes receive transfers. If two nodes sign blocks for the same slot, the blocks
+ * therefore usually contain different transfers, and have different ids.
+ */
 export function worldOf(generation: 2 | 3, options: Partial<WorldOptions>): World {
   const world = new World({
     seed: 3,

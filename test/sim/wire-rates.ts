@@ -9,8 +9,9 @@ import { RATE_WINDOW_MS, RATES, type RateKind } from '../../src/ports/rates.ts';
 import type { PeerId, PeerMessage, PeerRequest } from '../../src/ports/transport.ts';
 
 /**
- * Messages and calls that release 3.0.2 counts in windows of `RATE_WINDOW_MS`, for each name and each peer. In a
- * window, the first `FREE` uses are free. Release 3.0.2 penalises all further uses in the window.
+ * Names of the messages and calls for which lisk-sdk 3.0.2 limits the number of uses. A use is one message or one call.
+ * lisk-sdk 3.0.2 counts the uses of each name by each peer in time windows of `RATE_WINDOW_MS`. In a window, the first
+ * `FREE` uses are free, and the peer gets a penalty for each further use.
  */
 const COUNTED = new Set(['getTransactions', 'postTransactionsAnnouncement', 'postSignatures']);
 const FREE = 3;
@@ -36,7 +37,7 @@ export class WireRates {
    */
   readonly uses = new Map<string, number>();
   readonly dropped = new Map<string, number>();
-  /** Number of penalties that release 3.0.2 would give, by name of the message or call. */
+  /** For the name of each message or call, the number of penalties that nodes of lisk-sdk 3.0.2 would give. */
   readonly charged = new Map<string, number>();
 
   constructor(generation: Generation) {
@@ -60,7 +61,7 @@ export class WireRates {
 
   #use(from: PeerId, to: PeerId, kind: RateKind, nowMs: number): UseVerdict {
     const name = RATES.find((row) => row.generation === this.#generation && row.kind === kind)?.name;
-    // A stranger (`stranger.ts`) may send messages that the generation of the world does not define.
+    // A stranger (`stranger.ts`) can send messages that the generation of the world does not define.
     if (name === undefined) return 'taken';
     const pair = `${from} ${to}`;
     let limits = this.#limits.get(pair);
@@ -72,7 +73,10 @@ export class WireRates {
     return verdict;
   }
 
-  /** In release 3.0.2, windows start at fixed times of the clock, at the same time for all peers. */
+  /**
+   * Counts a use as lisk-sdk 3.0.2 does: in time windows that start at fixed times of the clock, at the same time for
+   * all peers.
+   */
   #countAsReference(key: string, name: string, nowMs: number): void {
     if (this.#generation === 2 || !COUNTED.has(name)) return;
     const window = Math.floor(nowMs / RATE_WINDOW_MS);

@@ -293,8 +293,8 @@ export class WireTransport implements Transport {
     const notice = (): void => {
       for (const peerId of peers) {
         const peer = this.#wire.at(peerId);
-        // If the node was restarted at this address, the peer may already have a connection to the new process. In this
-        // case, do not report a broken connection to the peer.
+        // If a new process already runs at this address, the peer possibly has a connection to the new process. The
+        // peer must keep this connection, so `dropped` must not be called.
         if (this.#wire.at(this.peerId)?.isLinkedTo(peerId) !== true) peer?.dropped(this.peerId, BROKEN);
       }
     };

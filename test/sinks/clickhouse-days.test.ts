@@ -168,8 +168,10 @@ function tryDays(at: string, cluster: string | undefined): void {
     await server.insert('sink_attempts', ['range_id'], ['17\n']);
     for (const [table, columns, line] of attempts) {
       let isWritten = false;
-      // The sink `late` queries the rows that have no marker. Just before this query, the test acts as the next
-      // process: it inserts a row that has no marker. The test also lets the lease of `late` expire.
+      // When the sink `late` begins, it queries the rows that have no marker. (A marker is a row that a sink inserts
+      // after a group of rows, to show that the group is complete.) Just before this query, the test does two things.
+      // It inserts a row that has no marker, as the next process with the lease would do. It also lets the lease of
+      // `late` (the right of `late` to write to the database) expire.
       const late = site.open({
         async rows(select) {
           if (

@@ -48,8 +48,9 @@ test('a revert writes the markers of one range after the other, from the top', a
   await sink.putTail(blocksOf(1, 34));
   markers.length = 0;
   await sink.revertTail(17);
-  // If one insert contains markers of several height ranges, a ClickHouse server stores the markers of the lowest range
-  // first. If the server died during such an insert, the tail could lose lower blocks but keep higher blocks.
+  // Here, a marker is a row of `sink_tail` that removes one block from the tail. If one insert contains such rows for
+  // blocks of several height ranges, a ClickHouse server stores the rows for the lowest range first. If the server died
+  // during such an insert, the tail could have lost lower blocks, but still have the higher blocks above them.
   t.deepEqual(
     markers.map((heights) => [Math.max(...heights), Math.min(...heights), heights.length]),
     [

@@ -175,8 +175,8 @@ function randomAccount(dice: Dice, state: StateWriter): Account {
 }
 
 /**
- * Extends a store with the blocks of one fixed history, up to a height. The store may already have the first blocks of
- * this history. The function appends each block in its own transaction of the store.
+ * Extends a store with the blocks of one fixed history, up to a height. The store must be empty or contain the first
+ * blocks of this history. The function appends each block in its own transaction of the store.
  */
 export function followHistory(
   store: ChainStore,

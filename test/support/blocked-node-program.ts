@@ -1,7 +1,7 @@
 /**
- * Runs a node with one reading process. As soon as the node has sent the reading process its settings, the node blocks
- * forever. The node therefore never takes the listening socket that the reading process sends. Arguments: folder of the
- * store, port.
+ * Runs a node with one reading process (a process that answers HTTP requests for the node). As soon as the node has
+ * sent the reading process its settings, the node blocks forever. The node therefore never takes the listening socket
+ * that the reading process sends. Arguments: folder of the store, port.
  */
 
 import { subscribe } from 'node:diagnostics_channel';

@@ -38,7 +38,7 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
     stdio: ['pipe', 'pipe', 'pipe'],
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
   });
-  // A command that does not read its standard input may end before the write, and then the write fails.
+  // A command that does not read its standard input sometimes ends before the write, and then the write fails.
   child.stdin.on('error', () => undefined);
   child.stdin.end(options.input ?? '');
   const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? TIMEOUT_MS);

@@ -71,8 +71,8 @@ export interface TestDevnetOptions {
 /** Time limit for the start of a node: far more than an idle machine needs, because a busy machine is slow. */
 const START_MS_MAX = 150_000;
 /**
- * Time limit of a request. The limit is long, because a machine may pause for some seconds. Such a pause is not a fault
- * of the node.
+ * Time limit of a request. The limit is long, because a busy machine sometimes pauses for some seconds. Such a pause is
+ * not a fault of the node.
  */
 const ANSWER_MS_MAX = 60_000;
 
@@ -195,7 +195,7 @@ export async function waitFor<T>(
     const reason = lost();
     if (reason !== undefined) throw new Error(`${what}: ${reason}`);
     const value = await condition().catch((error: unknown) => {
-      // The node may be down or busy, so try again.
+      // Perhaps the node is down or busy, so the loop calls `condition` again.
       if (Date.now() - startedMs > deadlineMs) throw error;
       return undefined;
     });
@@ -275,7 +275,7 @@ export function waitForCommonDigest(nodes: readonly Pick<TestNode, 'client'>[], 
   );
 }
 
-/** The places where the nodes of a devnet store their signing journals. */
+/** The places where the nodes of a devnet store their signing journals (files of signed headers). */
 interface SigningPlaces {
   readonly network: Pick<Network, 'name'>;
   readonly nodes: readonly { readonly plan: Pick<PlannedNode, 'directory'> }[];
@@ -301,7 +301,7 @@ export function contradictions(devnet: SigningPlaces): readonly string[] {
   return found;
 }
 
-/** Counts the headers in the signing journals of all nodes. */
+/** Counts the headers in the signing journals (files of signed headers) of all nodes. */
 export function signedHeaderCount(devnet: SigningPlaces): number {
   return devnet.nodes.reduce((sum, { plan }) => sum + journalEntries(plan, devnet.network.name).length, 0);
 }

@@ -42,7 +42,8 @@ const HEIGHT = 12;
 const DELEGATE = 'aa'.repeat(32);
 
 /**
- * Makes everything that commands read: a network, a chain, a signing record, a snapshot, a chain file and other files.
+ * Makes everything that commands read: a network, a chain, a signing journal (a file of signed headers), a snapshot, a
+ * chain file and other files.
  */
 export async function makeWorkplace(folder: string): Promise<Workplace> {
   const { maker, network: made, blocks } = madeChain(HEIGHT);
@@ -95,7 +96,7 @@ export interface Ports {
  * Returns the arguments that follow the path of a command. Also copies the workplace's data into the folder `fresh`, in
  * which the command works.
  *
- * @param node URL of a node that answers requests; may be empty if the test sends no request to a node
+ * @param node URL of a node that answers requests; an empty text if the test sends no request to a node
  * @returns undefined for a command without an entry in this table
  */
 export function argumentsOf(
@@ -201,7 +202,12 @@ const CONTROL_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
 };
 const CONTROL_COMMANDS = Object.keys(CONTROL_ARGUMENTS);
 
-/** Uses the port of the test node as the control port, because the test node answers control operations too. */
+/**
+ * Returns the arguments of a command that controls a running devnet, such as `devnet mine`. Such a command reads a port
+ * number (the control port) from a file in the folder of the devnet, and sends its request to this port. The function
+ * writes this file with the port of the test node, because the test node also answers the requests of these commands.
+ * If `node` is empty, the function writes no file.
+ */
 function controlArguments(name: string, fresh: string, node: string): readonly string[] {
   if (node !== '') {
     mkdirSync(fresh, { recursive: true });

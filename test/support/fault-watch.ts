@@ -11,8 +11,8 @@ import { loadPerProcessor, MachineWatch } from './machine.ts';
 
 export interface NamedOptions {
   /**
-   * Fault codes that the doctor may name in addition to the expected codes, because they have the same cause as the
-   * expected codes.
+   * Fault codes that the test accepts in addition to the expected codes, because these faults have the same cause as
+   * the expected faults.
    */
   readonly beside?: readonly FaultCode[];
   /** Unix time in milliseconds at which the fault began; default: now. */
@@ -31,8 +31,8 @@ const SHARE_NAMED_SOON = 0.95;
 const SHOWS_WITHIN_MS = 150_000;
 const ROOM_BYTES = 1e12;
 /**
- * Extra time that `named` allows for each examination (one run of all checks of the doctor), because an examination may
- * start late.
+ * Extra time that `named` allows for each examination (one run of all checks of the doctor), because an examination
+ * sometimes starts late.
  */
 const LOOK_DELAY_MS = 1500;
 /** Faults that any node shows when other work occupies the processors. */
@@ -81,8 +81,10 @@ export class FaultWatch {
   }
 
   /**
-   * Whether the doctor may name this fault because the machine is or was too busy. The doctor may name such a fault for
-   * 15 minutes after its cause.
+   * Returns true if the busy machine, and not the node, is perhaps the cause of a fault that the doctor names. Two
+   * conditions must hold: the fault is in `OF_BUSY_MACHINES`, and the machine has been busy or has paused at some time
+   * since the start of this watch. The second condition includes earlier times, because the doctor still names such a
+   * fault many minutes after its cause.
    */
   isOfMachine(code: FaultCode): boolean {
     return OF_BUSY_MACHINES.includes(code) && !this.isMachineSteady;
@@ -125,8 +127,8 @@ export class FaultWatch {
     } catch (error) {
       throw new Error(`${[...missing].join(', ')} not named alone: ${last.join(', ')}`, { cause: error });
     }
-    // An examination may begin a moment before the fault. The next examination begins only after the end of this one.
-    // Therefore the limit allows two examinations.
+    // It is possible that an examination begins a moment before the fault, and does not find the fault. The next
+    // examination begins only after the end of this one. Therefore the limit allows two examinations.
     if (unavoidableMs === undefined || !this.isMachineSteady) return;
     const tookMs = Date.now() - sinceMs;
     const limitMs = unavoidableMs + 2 * lookMs + 2 * LOOK_DELAY_MS;

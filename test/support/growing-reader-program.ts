@@ -1,4 +1,4 @@
-/** A reading process whose memory grows when the process gets SIGUSR2. */
+/** A reading process (a process that answers HTTP requests for a node) whose memory grows after SIGUSR2. */
 
 import { runReader } from '../../src/node/readers/reader-process.ts';
 import { createRules } from '../../src/protocol/generations.ts';

@@ -1,6 +1,6 @@
 /**
- * The HTTP interface of a node under test, in the test's process or in reading processes. For example,
- * `HTTP_PROCESSES=2 npm run events` uses two reading processes.
+ * The HTTP interface of a node under test, in the test's process or in reading processes (processes that answer HTTP
+ * requests for the node). For example, `HTTP_PROCESSES=2 npm run events` uses two reading processes.
  */
 
 import { createHttpServer, type HttpServer } from '../../src/http/http-server.ts';
@@ -22,11 +22,15 @@ export interface FrontOptions {
   readonly http?: Partial<HttpOptions>;
   /** Path of the program of the reading processes; default: the shipped program. */
   readonly program?: string;
-  /** Memory in bytes above which the pool replaces a reading process; default: the limit of the node. */
+  /**
+   * Memory in bytes above which the pool replaces a reading process (a process that answers HTTP requests for the
+   * node); default: the limit of the node.
+   */
   readonly memoryBytesMax?: number;
   /**
-   * The pool counts intervals of 250 ms. If a starting reading process sends no message for this number of intervals,
-   * the pool kills the process. Default: the limit of the node.
+   * The pool of reading processes (processes that answer HTTP requests for the node) counts intervals of 250 ms. If a
+   * starting reading process sends no message for this number of intervals, the pool kills the process. Default: the
+   * limit of the node.
    */
   readonly startingPingsMax?: number;
 }

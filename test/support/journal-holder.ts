@@ -1,4 +1,4 @@
-/** A process that holds a signing journal open until the process is killed. */
+/** A process that holds a signing journal (a file of signed headers) open until the process is killed. */
 
 import { openJournal } from '../../src/node/journal-file.ts';
 

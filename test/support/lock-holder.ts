@@ -7,7 +7,7 @@ import { messageOf } from '../../src/primitives/errors.ts';
 import { takeLock } from '../../src/store/disk/process-lock.ts';
 
 const [folder = '', startMs = '0', name = 'thing'] = process.argv.slice(2);
-// A test may start several of these processes, which must try to take the lock at the same moment. Timers are too
+// Some tests start several of these processes, which must try to take the lock at the same moment. Timers are too
 // inexact for this, so the process polls the clock in a tight loop.
 while (Date.now() < Number(startMs));
 let word: string;

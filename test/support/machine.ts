@@ -43,8 +43,8 @@ async function isTrialQuick(): Promise<boolean> {
 }
 
 /**
- * Checks the machine repeatedly from construction on. A check at the end of a test is not enough, because the machine
- * may have been busy only during the test.
+ * Checks the machine repeatedly from construction on. A check at the end of a test is not enough, because perhaps the
+ * machine was busy only during the test.
  */
 export class MachineWatch {
   readonly #timer: NodeJS.Timeout;

@@ -28,7 +28,11 @@ interface Opened {
 
 const FIRST_DESCRIPTOR = 1_000_000_000;
 const NS_PER_MS = 1_000_000n;
-/** The lock files of a killed process are stale, as if the system had removed them with the process. */
+/**
+ * Part of the name of each lock file. On a real disk, the lock files of a killed process stay, but do not prevent the
+ * next process from taking the lock. In `MemoryFiles`, a killed process can still remove its lock files, so that the
+ * next process can take the lock, too.
+ */
 const LOCK_FILE = /\.in-use\./;
 
 export class MemoryFiles {
@@ -198,7 +202,7 @@ export class MemoryFiles {
     const { inode } = this.#at(descriptor);
     if (inode === 'folder') throw failure('EISDIR', '');
     const isLock = [...this.#names].some(([name, each]) => each === inode && LOCK_FILE.test(name));
-    // A killed process may have written a part of its bytes.
+    // A process that is killed during a write has written only a part of the bytes.
     const isKilledNow = !isLock && this.#writes + 1 === this.#killAt;
     if (isKilledNow) this.#write(inode, Buffer.concat([inode.content, bytes.subarray(0, bytes.length >> 1)]));
     if (!isLock) this.#count('');

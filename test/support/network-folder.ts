@@ -1,4 +1,4 @@
-/** Temporary folders for tests, and copies of packaged devnets. A test may change the files of a copy. */
+/** Temporary folders for tests, and copies of packaged devnets. A test is allowed to change the files of its copy. */
 
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

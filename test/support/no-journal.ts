@@ -1,6 +1,6 @@
 import type { FolderJournal } from '../../src/ports/journal.ts';
 
-/** A signing journal that stores nothing, for a node that signs no blocks. */
+/** A signing journal (a log of signed headers) that stores nothing, for a node that signs no blocks. */
 export const NO_JOURNAL: FolderJournal = {
   last: () => undefined,
   heldSinceS: () => undefined,

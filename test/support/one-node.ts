@@ -24,7 +24,7 @@ export interface OneNodeOptions {
   /** Network folder. */
   readonly network?: string;
   readonly fixedPeers?: readonly string[];
-  /** Data folder of the node, which may contain a chain; default: an empty folder. */
+  /** Data folder of the node, with or without a chain; default: an empty folder. */
   readonly dataDir?: string;
   /**
    * Settings of the configuration file, except `p2p` and `verifier`, which `startOneNode` sets. The section
@@ -62,7 +62,7 @@ export async function startOneNode(
   writeFileSync(
     config,
     JSON.stringify({
-      // A network folder may contain passphrases of delegates, with which every node would forge. Forging is therefore
+      // Some network folders contain passphrases of delegates, with which every node would forge. Forging is therefore
       // off by default.
       forging: { enabled: false },
       ...settings,

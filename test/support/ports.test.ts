@@ -14,8 +14,8 @@ async function another(name: string): Promise<{ readonly freePorts: typeof freeP
   return (await import(`./ports.js?instance=${name}`)) as { readonly freePorts: typeof freePorts };
 }
 
-// The tests are serial, because `ports.ts` checks a port by listening on it. No other test may use the port at that
-// time.
+// The tests are serial, because `ports.ts` checks a port by listening on it. If another test used the port at the same
+// time, the check would have a wrong result.
 test.serial('no port is assigned twice, neither within a process nor by two', async (t) => {
   const other = await another('second');
   const asked = Array.from({ length: LEASES }, (_, index) => (index % 2 === 0 ? freePorts : other.freePorts));

@@ -1,10 +1,10 @@
 /**
  * Gives out ports on the loopback interface for servers and nodes of a test.
  *
- * A port that was free a moment ago may be occupied when the node listens on it. Another test file, which runs in its
- * own process, may have taken the port, or the system may use it for an outgoing connection. Therefore each process
- * leases blocks of ports, from a range that common systems do not use for outgoing connections. The lease is a server
- * on the first port of the block. The server listens for as long as the process lives.
+ * A port that was free a moment ago is sometimes occupied when the node listens on it. Either another test file, which
+ * runs in its own process, has taken the port, or the system uses the port for an outgoing connection. Therefore each
+ * process leases blocks of ports, from a range that common systems do not use for outgoing connections. The lease is a
+ * server on the first port of the block. The server listens for as long as the process lives.
  */
 
 import { createServer, type Server } from 'node:net';

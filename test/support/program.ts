@@ -40,7 +40,7 @@ export function generationIn(text: string): Generation {
   throw new InvalidArgumentError('It should be 2 or 3.');
 }
 
-/** Parser of an option that may be repeated to select several generations. */
+/** Parser of an option whose values are one or more generations of the protocol. Each call adds one value. */
 export function generationsIn(text: string, before: readonly Generation[] | undefined): readonly Generation[] {
   return [...new Set([...(before ?? []), generationIn(text)])];
 }

@@ -2,7 +2,10 @@
 
 import { spawnSync } from 'node:child_process';
 
-/** Returns the process ids of the reading processes of a node; an empty list if the node does not run. */
+/**
+ * Returns the process ids of the reading processes of a node (processes that answer HTTP requests for the node). The
+ * list is empty if the node does not run.
+ */
 export function readerPidsOf(nodePid: number | undefined): readonly number[] {
   if (nodePid === undefined) return [];
   // A node without child processes makes ps exit with 1, so the exit status is not checked.

@@ -81,7 +81,10 @@ export class ReferenceStore {
   }
 }
 
-/** The row that represents an account of Bloomery, without delegate weights. */
+/**
+ * Converts an account of Bloomery to a row of the table of accounts in the reference (lisk-sdk). The column
+ * `voteWeight` stays 0, because an `Account` does not contain the vote weight of a delegate.
+ */
 export function rowOf({ address, balance, publicKey, secondPublicKey, username, group, votes }: Account): Columns {
   return {
     ...emptyRow(address),
@@ -97,7 +100,11 @@ export function rowOf({ address, balance, publicKey, secondPublicKey, username, 
   };
 }
 
-/** Returns the fields of an account that tests compare, in a common form and without the delegate weight. */
+/**
+ * Returns those columns of a row that tests compare. Rows of the reference (lisk-sdk) and rows from `rowOf` get the
+ * same form: a missing list becomes an empty list, and the public keys of group members are in lower case. The vote
+ * weight of a delegate (`voteWeight`) is left out.
+ */
 export function comparableRow(row: Columns) {
   const { address, balance, publicKey, secondPublicKey, username } = row;
   return {

@@ -38,8 +38,8 @@ export interface Gen2Content {
 }
 
 /**
- * Makes the reference's transaction object from a JSON document, which may be invalid. The object keeps the asset of
- * the document and changes it. The function therefore passes a copy of the document.
+ * Makes the reference's transaction object from a valid or invalid JSON document. The object keeps the asset of the
+ * document and changes it. The function therefore passes a copy of the document.
  */
 export function reference2Of(json: { readonly type: Gen2Type; readonly [member: string]: unknown }): BaseTransaction {
   return new CLASSES[json.type](structuredClone(json));

@@ -54,7 +54,7 @@ export interface Content {
   readonly asset: object;
 }
 
-/** Makes the reference's transaction object from a JSON document, which may be invalid. */
+/** Makes the reference's transaction object from a valid or invalid JSON document. */
 export function referenceOf(json: { readonly type: Gen3Type; readonly [member: string]: unknown }): BaseTransaction {
   const Class = CLASSES[json.type];
   return new Class({ networkIdentifier: NETWORK_IDENTIFIER, ...json });

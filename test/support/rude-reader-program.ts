@@ -1,4 +1,7 @@
-/** A reading process that sends wrong messages to its node when the process gets SIGUSR2. */
+/**
+ * A reading process (a process that answers HTTP requests for a node). When the process gets SIGUSR2, it sends wrong
+ * messages to its node.
+ */
 
 import { createServer } from 'node:net';
 import { runReader } from '../../src/node/readers/reader-process.ts';

@@ -1,6 +1,6 @@
 import type { SignedHeader } from '../../src/protocol/rules.ts';
 
-/** A signed header in a signing journal. */
+/** A signed header in a signing journal (the file of the headers that a node's delegates have signed). */
 export interface JournaledHeader {
   /** Public key. */
   readonly delegate: string;
@@ -8,8 +8,8 @@ export interface JournaledHeader {
 }
 
 /**
- * Returns the signed headers in the text of a signing journal, oldest first. Other lines, such as the identity of the
- * file, and an incomplete last line are left out.
+ * Returns the signed headers in the text of a signing journal (a file of signed headers), oldest first. Other lines,
+ * such as the identity of the file, and an incomplete last line are left out.
  */
 export function signedHeadersIn(journal: string): readonly JournaledHeader[] {
   return journal

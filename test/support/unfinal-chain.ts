@@ -23,8 +23,9 @@ const DELEGATES_ON = 60;
 const PASSWORD = 'a password';
 
 /**
- * Writes the network, the chain and the signing journal of a node that forges with all `DELEGATES_ON` delegates. The
- * files look as if the node had just stopped.
+ * Writes the network folder, the chain, and the signing journal (the file of signed headers) of a node. All blocks
+ * after the genesis block were forged on this node, by the first `DELEGATES_ON` delegates of the network. The files
+ * look as if the node had just stopped.
  */
 export async function writeUnfinalChain(folder: string, height: number): Promise<UnfinalChain> {
   const made = makeNetwork();

@@ -10,8 +10,8 @@ const SINK = new URL('../../src/telemetry/log-sink.js', import.meta.url).href;
 
 test('kept log files stay while the process can open no new file', async (t) => {
   const file = join(temporaryFolder(t), 'node.log');
-  // A log file may have at most four bytes, so each line of this program fills a file. After `prlimit`, the process can
-  // rename files, but cannot open files.
+  // The maximum size of a log file is four bytes, so each line of this program fills a file. After `prlimit`, the
+  // process can rename files, but cannot open files.
   const program = `
     import { execFileSync } from 'node:child_process';
     import { fileSink } from '${SINK}';

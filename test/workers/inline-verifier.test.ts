@@ -48,7 +48,8 @@ test('the least recently used answer is evicted first', (t) => {
   const { ed25519, asked } = counting();
   const verifier = createInlineVerifier(ed25519, 2);
   const [a, b, c] = [signed('a'), signed('b'), signed('c')];
-  // Verify copies of the checks, because the verifier also keeps each answer for as long as its check object exists.
+  // The verifier stores each answer in a cache that evicts answers, and also under the check object for as long as this
+  // object exists. The test verifies copies of the check objects, so that the verifier finds answers only in the cache.
   for (const check of [a, b, a, c]) verifier.verify({ ...check });
   t.is(asked(), 3);
   verifier.verify({ ...a });

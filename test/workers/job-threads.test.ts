@@ -46,7 +46,8 @@ for (const name of ['devnet', 'devnet-gen2']) {
     const { threads, logged } = readers({ ...loadNetwork(packagedNetworkDirectory(name)).params, exceptions });
     const answer = await threads.ask(packParts([Buffer.from('{}')]), 1);
     t.deepEqual(logged, []);
-    // The answer has one empty part, because the line is not a block.
+    // For each line, the answer has the length of the packed block (four bytes), and then the packed block. The line of
+    // this test is not a block. The length is therefore 0, and no packed block follows.
     t.deepEqual(answer, Uint8Array.of(0, 0, 0, 0));
     await threads.close();
   });

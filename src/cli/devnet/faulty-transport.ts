@@ -84,10 +84,10 @@ export class FaultyTransport implements Transport {
   }
 
   /**
-   * Replaces the faults. For each peer, `Line.latest` keeps the latest information that the peer sent about itself,
-   * even if the old faults dropped this information on its way to the engine (the code that uses this transport). If
-   * the link to such a peer is now neither cut nor lossy, this method passes the kept information to the engine. The
-   * engine receives the information after the delay of the link.
+   * Replaces the faults. For each peer, `Line.latest` keeps the latest information that the peer sent about itself. If
+   * the old faults dropped this information, and the link to the peer is now neither cut nor lossy, this method passes
+   * the kept information to the engine (the code that uses this transport). The engine receives the information after
+   * the delay of the link.
    */
   set(links: NodeFaults['links']): void {
     this.#faults = byPort(links);

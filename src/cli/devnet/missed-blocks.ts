@@ -1,9 +1,9 @@
 /**
  * Corrects the number of missed blocks that a node reports for the delegate without a slot in the first round. The
  * genesis block counts as one of the blocks of that round. If no slot between two blocks of the round is empty, the
- * round therefore has one slot fewer than delegates. Like the reference (lisk-sdk), the node counts a missed block for
- * each delegate of a round that forged no block of the round, even if the delegate had no slot. For the delegate
- * without a slot, the function `missedBlocks` of this file returns the number of the node minus one.
+ * round therefore has one slot fewer than it has delegates. Like the reference (lisk-sdk), the node counts a missed
+ * block for each delegate of a round that forged no block of the round, even if the delegate had no slot. For the
+ * delegate without a slot, the function `missedBlocks` of this file returns the number of the node minus one.
  */
 
 import { slotAt } from '../../protocol/slots.ts';

@@ -20,7 +20,10 @@ import { openNodeSource } from './node-source.ts';
  * seconds between two blocks of the public networks.
  */
 const POLL_MS = 250;
-/** Default of `--depth`: two rounds of 101 delegates. */
+/**
+ * Default of the option `--depth` (only for generation 2). The sink treats a block as final when the block is at least
+ * this number of blocks below the tip. The default is the number of blocks in two rounds of 101 delegates.
+ */
 const DEPTH = 202;
 /**
  * Without `--json`, the shortest time in milliseconds between two progress lines. With `--json`, there is no such

@@ -33,7 +33,7 @@ type Lookup = KnownTransaction | PooledWithoutSignatures | 'absent' | 'unclear';
 
 /** The pool has the transaction, but lacks some of the member signatures that were sent with the transaction. */
 interface PooledWithoutSignatures {
-  /** Number of these missing signatures. */
+  /** Number of member signatures that were sent with the transaction, and that the transaction in the pool lacks. */
   readonly lacks: number;
 }
 
@@ -49,9 +49,10 @@ const ERROR_OF_SERVER = 500;
  * refuses the second attempt because it has the transaction already, the first attempt has succeeded. If the node
  * refuses the first attempt for this reason, the error says that the node has the transaction.
  *
- * Without `isRepeated`, the user does not have the signed transaction. If it stays uncertain whether the node has the
- * transaction, or if a signal stops the command before the answer, the function therefore writes the signed transaction
- * to the standard error output.
+ * If `isRepeated` is false, the user does not have the signed transaction. The function therefore writes the signed
+ * transaction to the standard error output in two cases: if it stays uncertain whether the node has the transaction, or
+ * if a signal stops the command before the answer. If `isRepeated` is true, the function never writes the signed
+ * transaction.
  *
  * @param isRepeated true if it is possible that an earlier command sent the same signed transaction. In this case, the
  *   call also succeeds if, before the first attempt, a block already contained the transaction, or the pool already had
@@ -127,7 +128,8 @@ function withPlace(error: ProtocolError, id: string, found: Exclude<Lookup, 'unc
 }
 
 /**
- * True if a node can have accepted a transaction or a signature, although the request with it ended with this error.
+ * True if it is possible that the node has accepted the transaction or signature in a request, although the request
+ * ended with this error.
  */
 export function mayHaveArrived({ code, data }: ProtocolError): boolean {
   if (code === 'NODE_UNREACHABLE') return data['isUnsent'] !== true;

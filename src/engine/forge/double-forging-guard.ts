@@ -3,8 +3,9 @@
  * node. The signing journal contains the headers that the delegate signed on this node. The chain shows headers that
  * the delegate signed on other nodes (`ForeignBlocks`). If the journal's record of the delegate is incomplete, or if
  * the chain has a block that another node signed for the delegate, the delegate waits. It leaves slots unused
- * (`SlotWatch`). In a generation with finality, its hand-over must also end (`HandOvers`). Decision 4 in
- * `docs/decisions` describes the rules of these waits.
+ * (`SlotWatch`). In a generation with finality, the delegate also waits until its hand-over has ended: until the rules
+ * of the generation allow the delegate to sign again (`HandOvers`). Decision 4 in `docs/decisions` describes the rules
+ * of these waits.
  */
 
 import type { SigningJournal } from '../../ports/journal.ts';
@@ -158,7 +159,8 @@ export class DoubleForgingGuard {
   /**
    * Decides whether a delegate may sign in its slot. Call before building a block. If the guard refuses, the delegate
    * leaves the slot unused. After a refusal with `FORGING_ELSEWHERE` or `FORGING_WAITS_FOR_EMPTY_SLOT`, the slot
-   * becomes a watched slot of the delegate.
+   * becomes a watched slot of the delegate: the node watches whether another node signs a block of the delegate in this
+   * slot.
    *
    * @throws ProtocolError in the same cases as the writes of the journal; the delegate must then not sign
    * @param slot the slot of the block. The guard compares the watched slots of the delegate with this slot and not with
@@ -170,8 +172,10 @@ export class DoubleForgingGuard {
     this.#noteForeign(publicKey);
     this.waits.correctFuture(publicKey);
     const waiting = this.#waiting(publicKey, slot);
-    // If the enabling slot is in the future, the clock was ahead when forging was enabled. The delegate then leaves the
-    // present slot unused instead.
+    // The enabling slot is the slot in which forging of the delegate was enabled. If the record of the delegate is
+    // incomplete, the delegate leaves its enabling slot unused, because another node has perhaps already signed in this
+    // slot (`#waitAfterEnabling`). If the stored enabling slot is in the future, the clock was ahead when forging was
+    // enabled. The present slot then replaces the enabling slot.
     if ((this.#enabledSlots.get(publicKey) ?? slot) > slot) this.#enabledSlots.set(publicKey, slot);
     if (waiting !== undefined) {
       this.#leaveUnused(publicKey, slot, waiting);
@@ -193,14 +197,17 @@ export class DoubleForgingGuard {
   #leaveUnused(publicKey: PublicKey, slot: number, waiting: Waiting): void {
     const { code } = waiting;
     if (code !== 'FORGING_ELSEWHERE' && code !== 'FORGING_WAITS_FOR_EMPTY_SLOT') return;
-    // If this write fails, the slot does not become a watched slot, because the journal would not cover a block that
-    // the other node signs in this slot.
+    // With the code `FORGING_ELSEWHERE`, another node has signed for the delegate, and perhaps also signs a block in
+    // this slot. In a generation with finality, `coverSlot` therefore moves the start of the delegate's wait in the
+    // journal to the end of the slot. If the write to the journal fails, `coverSlot` throws an error, and the slot does
+    // not become a watched slot (a slot in `#watched`).
     if (code === 'FORGING_ELSEWHERE') this.waits.coverSlot(publicKey, slot);
     // The slot becomes a watched slot. In three cases, the slot does not count for `WatchedSlots.count`, because an
     // empty slot proves nothing in these cases. First, another node has signed a block (`FORGING_ELSEWHERE`): if the
     // record on this node is a copy, perhaps the node with the original record also leaves this slot unused because of
-    // that block. Second, the delegate is in a hand-over: perhaps the node with the original record is in the same
-    // hand-over. Third, the search continues: perhaps the search finds a block of another node.
+    // that block. Second, the delegate is in a hand-over (a wait until the rules of the generation allow the delegate
+    // to sign again): perhaps the node with the original record is in the same hand-over. Third, the search of the
+    // chain for blocks that another node signed for the delegate continues: perhaps the search finds such a block.
     const isInHandOver = (): boolean => this.#handOvers.of(publicKey)?.ready === false;
     const isCounted = code !== 'FORGING_ELSEWHERE' && waiting !== SEARCHING && !isInHandOver();
     this.#watched.note(publicKey, slot, isCounted);
@@ -296,8 +303,9 @@ export class DoubleForgingGuard {
     const { journal } = this.#dependencies;
     const recalled = journal.recalled(publicKey);
     if (recalled === undefined || !isOfChain(this.#dependencies.chain.state, recalled)) return undefined;
-    // The record is a copy, for example because another node has signed since the watermark (`Waits.noteForeign`). The
-    // header of the watermark is then perhaps not the last header of the delegate.
+    // The journal marks the record of the delegate as a copy, for example because `Waits.noteForeign` has found a block
+    // that another node signed after the header of the watermark. The header of the watermark is then perhaps not the
+    // last header of the delegate.
     if (journal.isCopyFor(publicKey)) return undefined;
     const { last } = recalled;
     const newest = this.#foreignBlocks.byAnyNode(publicKey, last.timestamp);

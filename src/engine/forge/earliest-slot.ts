@@ -1,8 +1,9 @@
 /**
  * Computes the earliest slot that a new delegate can have on any branch above the final block. If this node enabled the
  * delegate at least `UNSURE_SLOTS` slots (`needless-waits.ts`) before this earliest slot, no other node has signed for
- * the delegate on such a branch. The delegate then need not wait for a newer final block. This matters if a third of
- * all delegates are new: without their blocks, no block becomes final.
+ * the delegate on such a branch. The delegate then need not wait until a block is final that is newer than the time at
+ * which the delegate was enabled. This matters if a third of all delegates are new: without their blocks, no block
+ * becomes final.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -27,9 +28,10 @@ export interface ChainHeights {
 
 /**
  * Returns the earliest slot that the delegate can have above the final block of this chain, on this branch or on
- * another branch. A branch has at most one block in each slot, so each round has an earliest first slot. If a final
- * block has frozen the list of the delegates of a round, this list is the same on all branches. If no final block has
- * frozen the list, the function assumes that the delegate can have any slot of the round.
+ * another branch. A branch has at most one block in each slot, so each round has an earliest first slot. The list of
+ * the delegates of a round depends only on blocks of earlier rounds. If all blocks on which the list depends are final,
+ * the list is the same on all branches. If one of them is not final, the function assumes that the delegate can have
+ * any slot of the round.
  *
  * @param state state of the chain whose tip has the height `tipHeight`
  * @returns undefined if it is possible that the delegate has had a slot up to the final block, or if no forged block is
@@ -53,8 +55,9 @@ export function earliestSlotOf(
     forgingOrder(state, firstHeightOf(round, params), offset, params);
 
   const firstRound = roundOf(finalizedHeight + 1, params);
-  // Slots that the delegate has missed on this chain since the final block do not matter. All other missed slots were
-  // before the final block.
+  // The delegate must have missed no slot before the final block. `missedBlocks` counts all slots that the delegate has
+  // missed on this chain. `missed` counts only its missed slots in the ended rounds from `firstRound` on. If the two
+  // numbers differ, the delegate has missed a slot in an earlier round, and so before the final block.
   let missed = 0;
   for (let round = firstRound; round < roundOf(tipHeight + 1, params); round += 1)
     if (orderOf(round)?.includes(publicKey) === true) missed += 1;

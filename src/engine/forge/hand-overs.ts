@@ -32,9 +32,9 @@ export class HandOvers {
   }
 
   /**
-   * Returns the hand-over of a delegate. The result is undefined in three cases: the option `riskDoubleForging` is on;
-   * the record of the delegate is complete, so it needs no hand-over; or the search for blocks that the delegate signed
-   * on other nodes still continues.
+   * Returns the hand-over of a delegate: whether the rules of the generation allow the delegate to sign again. The
+   * result is undefined in three cases: the option `riskDoubleForging` is on; the record of the delegate is complete,
+   * so it needs no hand-over; or the search for blocks that the delegate signed on other nodes still continues.
    */
   of(publicKey: PublicKey): HandOver | undefined {
     const { chain, journal, foreignBlocks, needless, watched, riskDoubleForging } = this.#dependencies;
@@ -44,7 +44,8 @@ export class HandOvers {
     const known = recalled !== undefined && isOfChain(chain.state, recalled) ? recalled.last : undefined;
     const last = journal.last(publicKey) ?? known;
     const foreign = foreignBlocks.onChain(publicKey);
-    // During the search, `SlotWatch.waiting` returns the reason to wait.
+    // While the search of the chain for blocks that the delegate signed on other nodes continues, `SlotWatch.waiting`
+    // returns the reason to wait.
     if (foreign === 'unknown') return undefined;
     if (foreign === undefined && !isIncomplete(journal, publicKey)) return undefined;
     const heldSinceS = journal.heldSinceS(publicKey) ?? 0;
@@ -62,8 +63,8 @@ export class HandOvers {
   }
 
   /**
-   * Returns the reason why the hand-over of a delegate has not ended; undefined if the hand-over has ended, or if there
-   * is no hand-over.
+   * Returns the reason why the hand-over of a delegate (its wait until the rules of the generation allow it to sign
+   * again) has not ended; undefined if the hand-over has ended, or if there is no hand-over.
    */
   waiting(publicKey: PublicKey): Waiting | undefined {
     const over = this.of(publicKey);

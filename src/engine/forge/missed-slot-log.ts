@@ -118,7 +118,10 @@ export function waitFieldsOf({ reason, untilMs }: ForgingWait): Record<string, u
   return { reason, ...(untilMs === undefined ? {} : { until: new Date(untilMs).toISOString() }) };
 }
 
-/** Returns the fields of a log line about writes that may have failed since a Unix time in milliseconds. */
+/**
+ * Returns the field of a log line that states since when writes fail. Returns no field if `writesFailSinceMs` (Unix
+ * time in milliseconds) is undefined.
+ */
 export function failureFieldsOf(writesFailSinceMs: number | undefined): Record<string, unknown> {
   return writesFailSinceMs === undefined ? {} : { writesFailSince: new Date(writesFailSinceMs).toISOString() };
 }

@@ -1,6 +1,8 @@
 /**
- * Finds out which delegates need not wait for a newer final block, although this node has no header of them. A delegate
- * need not wait if no other node can have signed for it on a branch above the final block.
+ * Usually, if the signing journal has no header of a delegate, the delegate does not sign until a block is final that
+ * is newer than the start of the delegate's wait. This file finds out which of these delegates need not wait. A
+ * delegate need not wait if no other node can have signed a header of the delegate on a branch that contains the newest
+ * final block.
  */
 
 import type { SigningJournal } from '../../ports/journal.ts';
@@ -88,8 +90,10 @@ export class NeedlessWaits {
   }
 
   /**
-   * Whether `isOnlyForger` is true only because of watermarks. It is possible that the watermarks come from another
-   * data folder of this machine that is in use.
+   * Whether this node counts as the node that has made all blocks (`isOnlyForger`), but the signing journal alone does
+   * not show this: the node must also read watermarks (the last signed headers of the delegates, in files outside of
+   * the data folder). It is possible that a node with another data folder of this machine made the blocks, wrote these
+   * watermarks, and still signs.
    */
   isOnlyForgerByWatermarks(): boolean {
     return this.isOnlyForger() && this.#maker?.madeBy === 'watermarks';
@@ -116,10 +120,11 @@ export class NeedlessWaits {
   /**
    * Finds out which records show that this node has made all blocks of the chain. The records show this if, for each
    * block, three conditions hold: the records have a header of the delegate of the block, the record of this delegate
-   * is not a copy, and the comparison of the block with the last header of this delegate shows that this node signed
-   * the block (`isForeign` returns false). The result is `journal` if the journal alone shows this. The result is
-   * `watermarks` if only the journal and the watermarks of this chain together show this, for example after the restore
-   * of an old folder. The result is undefined if the records do not show this for one or more blocks.
+   * has no mark as a copy (`isCopyFor`: another node perhaps has the original record, and still signs), and the
+   * comparison of the block with the last header of this delegate shows that this node signed the block (`isForeign`
+   * returns false). The result is `journal` if the journal alone shows this. The result is `watermarks` if only the
+   * journal and the watermarks of this chain together show this, for example after the restore of an old folder. The
+   * result is undefined if the records do not show this for one or more blocks.
    */
   #blocksMadeBy(): 'journal' | 'watermarks' | undefined {
     const { chain, journal } = this.#dependencies;

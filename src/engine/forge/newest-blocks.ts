@@ -10,8 +10,10 @@ import type { StateReader } from '../../protocol/state.ts';
 import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 
 /**
- * One call of the method `of` reads the headers of at most this number of older blocks. Reading them takes some
- * hundredths of a second. During a slot of the delegate, the next call follows within a second.
+ * One call of the method `of` reads the headers of at most this number of older blocks (blocks below the highest
+ * `settledBlocks` blocks of the chain). Reading this number of headers takes some hundredths of a second. If the search
+ * has not ended, the next call continues the search. During a slot of the delegate, the next call follows within a
+ * second.
  */
 const HEADERS_PER_STEP = 5000;
 const GENESIS_HEIGHT = 1;

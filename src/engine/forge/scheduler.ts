@@ -182,7 +182,8 @@ export class ForgingScheduler {
 
   /**
    * Call with a received block that the chain does not get (`UnappliedBlocks`). If another node signed the block for a
-   * delegate of this node, and this node must wait (`UnappliedWaits`), the delegate waits as after a block on the chain.
+   * delegate of this node, and this node must wait (`UnappliedWaits`), the delegate waits as if the block were on the
+   * chain.
    *
    * @returns whether the block now counts as a block of another node
    */
@@ -289,8 +290,8 @@ export class ForgingScheduler {
       waitUntilMs?.() ?? -Infinity,
     ];
     const nextMs = Math.min(...moments.filter((moment) => moment > checkedMs));
-    // It is possible that somebody has set the clock back after `checkedMs`. The second `Math.min` limits the delay in
-    // this case too.
+    // If somebody has set the clock back since `checkedMs`, `nextMs` is perhaps much later than the present time of the
+    // clock. The delay to the next check is therefore limited to `SLEEP_MS_MAX`.
     const delayMs = Math.min(Math.max(0, nextMs - clock.nowMs()), SLEEP_MS_MAX);
     this.#timer = clock.after(delayMs, () => {
       this.check();

@@ -16,8 +16,9 @@ export function createSigningJournal(
 ): SigningJournal {
   const { journal, watermarks, firstBlockId } = dependencies;
   if (riskDoubleForging) {
-    // A copied journal gets no new identity, so that it still counts as a copy when the node later runs without the
-    // option.
+    // `recordFileIdentity` stores the identity (inode and birth time) of the journal file, with which a later start
+    // detects a copy of the file. If the file is already a copy, its identity is not stored here. The file then still
+    // counts as a copy when the node later runs without `riskDoubleForging`.
     if (!journal.isCopied) journal.recordFileIdentity();
     return journalIgnoringWatermarks(journal, watermarks, firstBlockId);
   }

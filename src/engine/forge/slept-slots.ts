@@ -38,9 +38,11 @@ export class SleptSlots {
   /**
    * Logs our slots that passed since the last check and have no block. Looks back over at most `activeDelegates` slots.
    * Leaves out the slot of the last check and the current slot. In these two slots, the scheduler ran, so other log
-   * lines explain why a block is missing. If `pass` was not called before, the first call logs nothing. If it is
-   * possible that a later round began before the slot, the line has the field `orderOfHeight`, like the lines of
-   * `missed-slot-log.ts`. The later round can have another order of forgers, so another delegate perhaps owns the slot.
+   * lines explain why a block is missing. If `pass` was not called before, the first call logs nothing. The method
+   * finds the owner of a slot in the order of forgers for the round of the next block. If it is possible that other
+   * nodes have blocks with which a later round began before the slot, the line has the field `orderOfHeight`, like the
+   * lines of `missed-slot-log.ts`. The order of forgers in the later round is perhaps different, so another delegate
+   * perhaps owns the slot.
    *
    * @param passage changes of the clocks since the last check; undefined if unknown
    */
@@ -78,10 +80,10 @@ export class SleptSlots {
   }
 
   /**
-   * Considers only slots from `first` on, and the round of the next block. Returns the slots of the blocks that the
-   * chain already has in this round (`filled`). Also returns `orderSince`: the first slot of the round of the next
-   * block, or `first` if `first` is later. The order of forgers in this round does not apply to the slots before the
-   * first slot of the round.
+   * Returns two values about the round of the next block. `filled` contains the slots of the blocks that the chain
+   * already has in this round, without the slots before `first`. `orderSince` is the first slot of this round, or
+   * `first` if `first` is later. The order of forgers in this round does not apply to the slots before the first slot
+   * of the round.
    */
   #slotsSince(first: number): { readonly filled: ReadonlySet<number>; readonly orderSince: number } {
     const { rules, state, tip } = this.#dependencies.chain;

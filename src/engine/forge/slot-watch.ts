@@ -3,9 +3,11 @@
  * node would show that the other node still signs for the delegate (`docs/decisions`, decision 4, rule 1).
  *
  * If another node has signed for the delegate, this node assumes that the other node continues. The assumption ends
- * when two slots of the delegate, at least a round apart, have passed without a block, and this node heard the network
- * around each of them (`WatchedSlots`). In a generation with finality, the delegate must also wait until its hand-over
- * has ended (`HandOvers`). In this case, the second unused slot counts only if it comes after the end of the hand-over.
+ * when two slots of the delegate, at least a round apart, have passed without a block, and this node got recent blocks
+ * of other nodes shortly before and shortly after each of the two slots (`WatchedSlots`). In a generation with
+ * finality, the delegate must also wait until its hand-over has ended: until the rules of the generation allow the
+ * delegate to sign again (`HandOvers`). In this case, the second unused slot counts only if it comes after the end of
+ * the hand-over.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -34,7 +36,10 @@ export interface SlotWatchDependencies {
 
 const GENESIS_HEIGHT = 1;
 const FIRST_FORGED_HEIGHT = 2;
-/** Maximum age of a block, in slots, that shows that this node hears the network. A block can arrive a little late. */
+/**
+ * Maximum age, in slots, of a block that shows that this node hears the network (gets the blocks of the network in
+ * time). A block can arrive a little late.
+ */
 const FRESH_SLOTS = 2;
 
 export class SlotWatch {
@@ -43,8 +48,9 @@ export class SlotWatch {
   readonly #doubted = new Set<PublicKey>();
 
   /**
-   * The slot in which this node started, or the newest slot that `hear` accepted as new, if this newest slot is later.
-   * If the stored slot is in the future because the clock was set back, `refresh` replaces it with the current slot.
+   * The later of two slots: the slot in which this node started, and the newest slot of a block that was at most
+   * `FRESH_SLOTS` slots old when `hear` was called with it. If the stored slot is in the future because the clock was
+   * set back, `refresh` replaces it with the current slot.
    */
   #silentSince: number;
 
@@ -55,8 +61,8 @@ export class SlotWatch {
 
   /**
    * Call after the chain has got a block that another node signed. If the block is new, it shows that this node hears
-   * the network. An old block from a download does not show what this node would have heard in the slot of the block.
-   * `#hearOwn` also calls this method for blocks of this node.
+   * the network (gets the blocks of the network in time). An old block from a download does not show what this node
+   * would have heard in the slot of the block. `#hearOwn` also calls this method for blocks of this node.
    */
   hear({ timestamp }: Pick<BlockHeader, 'timestamp'>): void {
     const { chain, watched } = this.#dependencies;
@@ -83,15 +89,15 @@ export class SlotWatch {
     const { chain, foreignBlocks } = this.#dependencies;
     if (enabled.some((publicKey) => foreignBlocks.isOnChain(publicKey))) this.#doubtNew(enabled);
     this.#hearOwn();
-    // A later slot comes from a clock that was ahead.
+    // If the stored slot is later than the current slot, it comes from a clock that was ahead.
     this.#silentSince = Math.min(this.#silentSince, chain.currentSlot());
   }
 
   /**
    * Notes that another node perhaps has all enabled delegates of this node, because the other node signs for one of
-   * them. The delegates without a header must then first leave slots unused. If the other node signs for such a
-   * delegate, its block in such a slot shows this. The rule applies only once to each delegate. A delegate that is
-   * enabled on two nodes by mistake therefore does not stop the other delegates for ever.
+   * them. The delegates without a header in the journal must then first leave slots unused. If the other node signs for
+   * such a delegate, its block in such a slot shows this. The rule applies only once to each delegate. A delegate that
+   * is enabled on two nodes by mistake therefore does not stop the other delegates for ever.
    */
   #doubtNew(enabled: readonly PublicKey[]): void {
     const { journal, watched } = this.#dependencies;
@@ -104,8 +110,8 @@ export class SlotWatch {
 
   /**
    * Returns the reason why the delegate must leave the slot unused. Returns undefined if the delegate need not leave
-   * the slot unused. The result is also undefined while the hand-over of the delegate continues, because
-   * `HandOvers.waiting` then has the reason.
+   * the slot unused. The result is also undefined while the hand-over of the delegate continues (its wait until the
+   * rules of the generation allow it to sign again), because `HandOvers.waiting` then returns the reason.
    *
    * @param slot the slot of the block that the delegate would sign, or the current slot
    */
@@ -131,7 +137,8 @@ export class SlotWatch {
       // If the last unused slot was too long ago, it proves nothing about the present.
       if (count >= needed && slot > newest && slot - newest <= slotsWithEveryTurn(params) && isShown) return undefined;
       if (handOvers.of(publicKey)?.ready === false) return undefined;
-      // One restart of the other node can cover two slots that are less than a round apart.
+      // If two unused slots are less than a round apart, the other node that signed for the delegate was perhaps off in
+      // both slots, because of one restart. Two such slots therefore do not show that the other node no longer signs.
       const isClose = firstUnused !== undefined && slot - firstUnused < params.activeDelegates;
       if (foreign !== undefined && (isClose || isStanding)) return this.#elsewhere(publicKey, foreign, slot, until);
       return waitForEmptySlot(foreign, needed - count > 1 ? {} : until);
@@ -148,10 +155,10 @@ export class SlotWatch {
   }
 
   /**
-   * If this node signs for two thirds of the delegates, its own blocks also show that it hears the network, because the
-   * other nodes have too few delegates to be the network. On a node with fewer delegates, its own blocks prove nothing,
-   * because two nodes that have lost their connection both make blocks. A delegate that waits does not count, because
-   * another node perhaps signs for it.
+   * If this node signs for two thirds of the delegates, its own blocks also count as a sign that it is connected to the
+   * network, because the other nodes have too few delegates to be the network. On a node with fewer delegates, its own
+   * blocks prove nothing, because two nodes that have lost their connection both make blocks. A delegate that waits
+   * does not count, because another node perhaps signs for it.
    */
   #hearOwn(): void {
     const { chain, journal, tipCheck, foreignBlocks, watched } = this.#dependencies;
@@ -164,20 +171,24 @@ export class SlotWatch {
   }
 
   /**
-   * Number of slots that the delegate must leave unused after its hand-over, even if the chain gets blocks. Knowledge
-   * about earlier slots does not replace these unused slots. One unused slot is not enough: perhaps the other node was
-   * off only in this slot, for example because of a restart.
+   * Number of slots that the delegate must leave unused after the end of its hand-over (its wait until the rules of the
+   * generation allow it to sign again). The delegate must leave these slots unused even if the chain gets blocks, and
+   * even if it is certain that no delegate has signed a block above the tip (`TipCheck.isTipSurelyNewest`). One unused
+   * slot is not enough: perhaps another node signs for the delegate, but was off in this one slot, for example because
+   * of a restart.
    *
    * @param hasForeign whether another node has signed for the delegate since the last header of this node. In this
-   *   case, the delegate has already left a first slot unused before its hand-over. The delegate must leave a second
-   *   slot unused even if the block of the other node is old: perhaps the other node was off in two slots that follow
-   *   each other closely, or the delegate has had no slot since the block
+   *   case, the delegate has already left a first slot unused, which the result does not count. The delegate must leave
+   *   a second slot unused even if the block of the other node is old: perhaps the other node was off in two slots that
+   *   follow each other closely, or the delegate has had no slot since the block
    */
   #slotsToLeaveUnused(publicKey: PublicKey, hasForeign: boolean): number {
     const own = hasForeign ? 1 : this.#mustWatchNew(publicKey) ? 2 : 0;
-    // If the record is a copy, a node with the original is perhaps in use, and signs in the next slot. Before it signs,
-    // the node with the original leaves `own` slots unused. The node with the copy must therefore leave two more slots
-    // unused.
+    // `own` is the number of slots to leave unused if the record of the delegate is not a copy. If the record is a
+    // copy, perhaps another node with the original record is in use. It is possible that this other node leaves `own`
+    // slots unused, too, before it signs. This node must therefore leave two more slots unused, and watch whether the
+    // other node signs in them. One more slot would prove too little, because perhaps the other node is off only in
+    // this slot.
     return this.#dependencies.journal.isCopyFor(publicKey) ? own + 2 : own;
   }
 

@@ -176,10 +176,9 @@ export class TipCheck {
    * reported their tips. There is one exception: a node with all delegates does not wait until peers report, because it
    * is possible that its network has no other node.
    *
-   * If a peer that the operator named claims a longer chain, this claim counts without a time limit. The claim of
-   * another peer counts only for a round of slots, as it does on a longer chain. In this time, a peer that has a longer
-   * chain sends block 2 of this chain. The claim has a time limit because a stranger can report an address that this
-   * node then dials.
+   * If a peer that the operator named claims a longer chain, this claim counts without a time limit. The claim of any
+   * other peer counts only for a round of slots. In this time, a peer that really has a longer chain sends block 2 of
+   * this chain. The claim has a time limit because a stranger can report an address that this node then dials.
    */
   doubtBeforeFirstBlock(): TipDoubt | undefined {
     const heard = this.#dependencies.peerTips(this.#heardSinceMs());
@@ -212,9 +211,10 @@ export class TipCheck {
   /**
    * Whether it is certain that no delegate has signed a block above the tip. The result is true on two conditions: all
    * ended slots since the tip belong to delegates that are enabled on this node, and the signatures of these delegates
-   * are known. The signatures of a delegate are known in three cases: its watermark agrees with the journal; the
-   * journal has no header of the delegate, but the watermark has a header of this chain; or neither the journal nor the
-   * watermark has a header of the delegate, and its record is not a copy.
+   * are known. The signatures of a delegate are known in three cases: its watermark (its last signed header, in a file
+   * outside of the data folder) agrees with the journal; the journal has no header of the delegate, but the watermark
+   * has a header of this chain; or neither the journal nor the watermark has a header of the delegate, and the journal
+   * does not mark its record as a copy (another node perhaps has the original record, and still signs).
    */
   isTipSurelyNewest(): boolean {
     const { chain, isEnabled, journal } = this.#dependencies;
@@ -272,9 +272,10 @@ export class TipCheck {
     }
     if (lost !== undefined) {
       const reason = lostBlocksReason(height, lost);
-      // The message suggests `--risk-double-forging` only when it is unlikely that peers still send the missing blocks.
-      // Two conditions must hold: the wait has ended, and `areExpected` is false or at least one peer has reported a
-      // tip.
+      // The message suggests `--risk-double-forging` only if it is unlikely that peers still send the missing blocks.
+      // Two conditions must hold. First, the period of `#roundOfSlots` has ended (`isLate`). Second, either at least
+      // one peer has reported its tip (here, no reported tip is better than the tip of this node), or the node knows no
+      // peers (`areExpected` is false).
       const isLastResort = isLate && (tips.length > 0 || !areExpected);
       return { reason: isLastResort ? `${reason}; if every node has lost it, ${WAIVER}` : reason };
     }

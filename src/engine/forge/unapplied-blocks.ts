@@ -35,7 +35,10 @@ export class UnappliedBlocks {
    */
   readonly #linked = new LruMap<BlockId, number>(LINKED_MAX);
 
-  /** In generation 3, for each delegate of this node, the height of the last block of another node. */
+  /**
+   * In generation 3, for each delegate of this node, the height of the last block that another node signed for the
+   * delegate.
+   */
   readonly #foreignHeights = new Map<PublicKey, number>();
 
   constructor(dependencies: UnappliedBlocksDependencies) {
@@ -67,12 +70,18 @@ export class UnappliedBlocks {
     }
   }
 
-  /** Call after blocks were reverted. In generation 2, a block of another node can still follow one of these blocks. */
+  /**
+   * Call after blocks were reverted. In generation 2, it is possible that the next block of another node has one of
+   * these blocks as its parent.
+   */
   reverted(blocks: readonly Block[]): void {
     for (const { id, height } of blocks) this.#linked.set(id, height);
   }
 
-  /** An old block does not show that the other node still signs. A block of the future comes from a wrong clock. */
+  /**
+   * An old block does not show that another node still signs for the delegate. A block with a future timestamp comes
+   * from a wrong clock.
+   */
   #isRecent({ timestamp }: Block): boolean {
     const { chain } = this.#dependencies;
     const { params } = chain.rules;
@@ -81,11 +90,13 @@ export class UnappliedBlocks {
   }
 
   /**
-   * The signature of a block does not cover the identifier of the network, so a peer could send a block that the
-   * delegate signed in another network. In generation 3, the signature covers the height. A recent block of this
-   * network has nearly the height of the tip, and a recent block of another network almost never has. If the other node
-   * has lost its connection in one direction, its branch falls behind. Its next block then has nearly the height of its
-   * last one.
+   * Whether the height of the block shows that the block belongs to this network. The signature of a block does not
+   * cover the identifier of the network, so a peer could send a block that the delegate signed in another network. In
+   * generation 3, the signature covers the height. A recent block of this network has nearly the height of the tip, and
+   * a recent block of another network almost never has. It is possible that a second node of this network signs for the
+   * delegate, but does not receive the blocks of this network. The branch of the second node then falls behind the tip.
+   * The method therefore also returns true if the height is near the height of the last block of the second node
+   * (`#foreignHeights`).
    */
   #isNear({ generatorPublicKey, height }: Block): boolean {
     const { rules, tip } = this.#dependencies.chain;

@@ -1,7 +1,7 @@
 /**
  * Decides whether a delegate must wait because of a block that this node received and did not apply
- * (`unapplied-blocks.ts`). If two nodes sign for a delegate, only one of them must wait. If both nodes waited, and they
- * had a third of all delegates, no block would become final, and the waits would never end.
+ * (`unapplied-blocks.ts`). If two nodes sign for a delegate, one of them must wait, and the other must not wait. If
+ * both nodes waited, and they had a third of all delegates, no block would become final, and the waits would never end.
  */
 
 import type { SigningJournal } from '../../ports/journal.ts';
@@ -23,7 +23,9 @@ export class UnappliedWaits {
   readonly #dependencies: UnappliedWaitsDependencies;
   /** The delegates that have signed a block in this process since they were enabled. */
   readonly #signed = new Set<PublicKey>();
-  /** For each delegate, the last block because of which the other node must wait. */
+  /**
+   * For each delegate, the last block of another node because of which this other node must wait, and not this node.
+   */
   readonly #left = new Map<PublicKey, ForeignBlock>();
 
   constructor(dependencies: UnappliedWaitsDependencies) {
@@ -53,8 +55,10 @@ export class UnappliedWaits {
   }
 
   /**
-   * Call after blocks were reverted. If the last header of a delegate has left the chain, the other node does not find
-   * this header. The block of the other node is then judged again.
+   * Call after blocks were reverted. Suppose that another node signed a block for a delegate of this node, and that
+   * `note` decided that the other node must wait. If the block of the delegate's last header in the journal is now
+   * reverted, the other node does not find this header on the chain, and perhaps does not wait. This method therefore
+   * decides again which of the two nodes must wait.
    */
   reverted(blocks: readonly Pick<BlockHeader, 'id' | 'generatorPublicKey'>[]): void {
     for (const { id, generatorPublicKey } of blocks) {
@@ -66,9 +70,10 @@ export class UnappliedWaits {
   }
 
   /**
-   * Returns whether the other node waits, and this node does not. There are two cases:
-   * - The last header of the delegate in the journal is on the chain, and the delegate signs on this node. The other node
-   *   finds this header on the chain of the network.
+   * Returns whether the node that signed the given block (the other node) must wait, and this node need not wait. There
+   * are two cases:
+   * - The last header of the delegate in the journal is on the chain, and the delegate signs on this node. The other
+   *   node finds this header on the network's chain.
    * - Both nodes signed in the same slot. If the header in the journal is on the chain, the other node waits. If the
    *   network chose neither block, the node whose block has the greater id waits. The ids are compared as text.
    */

@@ -39,8 +39,9 @@ export class WaitUpdates {
   }
 
   /**
-   * Call with a block that this node has received but does not apply (`UnappliedBlocks`). Such a block shows that
-   * another node signs, but not that this node hears the network: the chain of this node does not get the block.
+   * Call with a block that this node has received but does not apply (`UnappliedBlocks`). Such a block can show that
+   * another node signs for a delegate of this node. The block does not show that this node gets the blocks of the
+   * network's chain, so the method does not call `DoubleForgingGuard.hear`.
    *
    * @returns whether another node signed the block
    */
@@ -94,7 +95,11 @@ export class WaitUpdates {
   }
 }
 
-/** Ignores a failed write of the journal. The next slot of a delegate of this node then shows the reason. */
+/**
+ * Ignores a failed write about a delegate to the journal. The node repeats the write in the next slot of this delegate
+ * at the latest. If the write fails again, the delegate does not sign, and the log line about its slot states why the
+ * write failed.
+ */
 function tryTo(write: () => void): void {
   try {
     write();

@@ -55,16 +55,17 @@ export class Waits {
   }
 
   /**
-   * Call when a delegate is enabled that was not enabled before. If the record of the delegate is incomplete, its wait
-   * begins now, because it is possible that another node has signed until now. This also applies if the delegate was
-   * enabled on this node earlier.
+   * Call when forging of a delegate is switched on. Do not call for a delegate whose forging is already on. If the
+   * record of the delegate is incomplete (the journal perhaps lacks headers of the delegate), its wait begins now,
+   * because it is possible that another node has signed for the delegate until now. The wait also begins again if
+   * forging of the delegate was on earlier and was then switched off.
    */
   begin(publicKey: PublicKey): void {
     const { chain, journal } = this.#dependencies;
     const heldSinceS = journal.heldSinceS(publicKey);
     this.#sinceBeginning.delete(publicKey);
-    // Generation 2 has no hand-over. In generation 2, the time in the journal (`heldSinceS`) shows only that the record
-    // is incomplete. A newer time would show the same, so the node keeps an existing time.
+    // In generation 2, no delegate waits until a block is final. The time `heldSinceS` then shows only that the journal
+    // perhaps lacks headers of the delegate. A newer time would show the same, so the node keeps an existing time.
     if (!isIncomplete(journal, publicKey) || (heldSinceS !== undefined && !chain.rules.hasFinality)) return;
     const nowS = Math.max(this.#nowS(), (journal.last(publicKey)?.timestamp ?? 0) + 1);
     if (nowS > (heldSinceS ?? 0)) this.#begin(publicKey, nowS);
@@ -150,7 +151,9 @@ export class Waits {
     if (known !== undefined && !isForeign(block, known, chain.rules)) return last === undefined;
     const isCopy = recalled !== undefined;
     this.#unnoted.set(generatorPublicKey, block);
-    // A wait that has begun after the block, and after our last header, covers the block already.
+    // If the start of the delegate's wait (`heldSinceS`) is already later than this block and later than the last
+    // header in the journal, the wait need not begin again because of this block. If `isCopy` is true, the journal must
+    // also have the mark of a copy already (`isCopyFor`).
     const leastS = Math.max(timestamp, last?.timestamp ?? 0) + 1;
     const isCovered = (heldSinceS ?? 0) >= leastS && (!isCopy || journal.isCopyFor(generatorPublicKey));
     if (!isCovered) this.#begin(generatorPublicKey, Math.max(chain.nowS(), leastS), isCopy, timestamp);
@@ -169,9 +172,10 @@ export class Waits {
   }
 
   /**
-   * Moves the start of a delegate's wait to the end of a slot that the delegate leaves unused because of another node.
-   * A later begin stays. It is possible that the other node has signed a block for this slot on a branch that the
-   * network has abandoned. In generation 2, the method does nothing, because there is no hand-over.
+   * Moves the start of a delegate's wait to the end of a slot that the delegate leaves unused because another node has
+   * signed for the delegate. If the start of the wait is already later than this end, the start does not change. The
+   * reason for the move: it is possible that the other node has also signed a block in this slot, on a branch that the
+   * network has abandoned. In generation 2, no delegate waits until a block is final, so the method does nothing.
    */
   coverSlot(publicKey: PublicKey, slot: number): void {
     const { chain, journal } = this.#dependencies;
@@ -187,9 +191,11 @@ export class Waits {
   }
 
   /**
-   * Returns the present chain time for the start of a wait. A clock that is behind the tip is wrong, so the result is
-   * always after the tip. The result is also not before the end of the slot of the first forged block. In generation 3,
-   * an earlier start of a wait would mean that the wait began while the chain had only the genesis block.
+   * Returns the present chain time for the start of a wait. A clock that is behind the timestamp of the tip is wrong,
+   * so the result is always later than this timestamp. The result is also not before the end of the slot of the first
+   * forged block. In generation 3, if a wait starts before the end of this slot, the node assumes that the wait began
+   * while the chain had only the genesis block. The delegate then need not wait in some cases (`boundOfYoungChain` in
+   * `protocol/gen3/hand-over.ts`).
    */
   #nowS(): number {
     const { chain } = this.#dependencies;
@@ -201,7 +207,8 @@ export class Waits {
 
 /**
  * True if neither the journal nor the watermark shows a signature of the delegate (on this node or on another node),
- * and the record of the delegate is not a copy.
+ * and the journal does not mark the record of the delegate as a copy (another node perhaps has the original record, and
+ * still signs).
  */
 export function hasSignedNothing(journal: SigningJournal, publicKey: PublicKey): boolean {
   if (journal.last(publicKey) !== undefined || journal.outside(publicKey) === 'later') return false;
@@ -221,8 +228,9 @@ export function isIncomplete(journal: Pick<SigningJournal, 'last' | 'heldSinceS'
 /**
  * Whether another node signed a block of a delegate whose last known header is `last`. If the block is not older than
  * `last`, and is not the block of `last`, another node signed the block. If the block is older than `last`, this node
- * signed the block. In a generation with finality, there is one exception: if the height of the older block is greater
- * than all heights that we had signed before `last`, the block is on a longer branch, and another node signed it.
+ * signed the block. In a generation with finality, there is one exception. In such a generation, `last` states a height
+ * (`maxHeightPreviouslyForged`) that is not lower than any height at which this node had signed for the delegate before
+ * `last`. If the height of the older block is greater than the stated height, another node signed the block.
  */
 export function isForeign(
   { id, height, timestamp }: Pick<BlockHeader, 'id' | 'height' | 'timestamp'>,

@@ -31,8 +31,9 @@ function sampleHeights(tipHeight: number, floorHeight: number): readonly number[
 export interface CommonBlock {
   readonly height: number;
   /**
-   * The lowest height above `height` for which the request contained the block id; undefined if the named block is our
-   * tip. The peer stated that its chain does not contain our block at this height.
+   * The lowest height above `height` for which the request contained the id of our block. The peer stated that its
+   * chain does not contain our block at `nextHeight`, because the peer named a lower block. Undefined if the block at
+   * `height` is our tip.
    */
   readonly nextHeight: number | undefined;
 }
@@ -40,10 +41,12 @@ export interface CommonBlock {
 /**
  * Asks the peer for the highest common block. The result is exact if the highest common block is one of our newest
  * `DENSE_BLOCKS` blocks. For an older common block, the height of the result can be too low, because the request names
- * only some of the older blocks. The node then downloads the blocks between this height and the highest common block
- * again. An honest peer repeats only blocks below `nextHeight`. If `d` blocks of our chain are above the highest common
- * block, an honest peer repeats at most `d - DENSE_BLOCKS + 1` blocks. As long as no block is final, the node can
- * revert at most 1,010 blocks, and an honest peer therefore repeats at most 466 blocks. In generation 2, no block is
+ * only some of the older blocks. The node then downloads blocks that our chain already contains: the blocks above the
+ * height of the result, up to the highest common block. If the peer is honest, all these repeated blocks are below
+ * `CommonBlock.nextHeight` (the next higher height whose block the request names). If `d` blocks of our chain are above
+ * the highest common block, and `d` is at least `DENSE_BLOCKS`, an honest peer sends at most `d - DENSE_BLOCKS + 1`
+ * repeated blocks. As long as no block is final, the node can revert at most 1,010 blocks. Neighbouring heights in the
+ * request then differ by at most 467, so an honest peer sends at most 466 repeated blocks. In generation 2, no block is
  * ever final. The result is undefined if the peer has none of the blocks that the request names, or answers with a
  * block that the request does not name.
  *

@@ -4,12 +4,13 @@ import type { SyncProgress } from '../../ports/node-api.ts';
 
 /**
  * Time in milliseconds over which the node measures the rate of blocks. Over a shorter time, the rate would vary too
- * much. Over a longer time, the rate would follow a change of the sync peer too late.
+ * much. Over a longer time, the rate would show too late that the download has become faster or slower.
  */
 const WINDOW_MS = 30_000;
 /**
- * Number of samples that the meter keeps for a time of `WINDOW_MS` if a new sample arrives every few milliseconds. If
- * the samples arrive at longer intervals, the number can be larger, but at most twice as large.
+ * If a sample arrives every few milliseconds, the meter keeps one sample for each `WINDOW_MS / SAMPLES_MAX` (500 ms).
+ * For a time of `WINDOW_MS`, these are about `SAMPLES_MAX` samples. If a sample arrives every 250 ms, the meter keeps
+ * every sample: about twice as many. The meter never keeps more than that.
  */
 const SAMPLES_MAX = 60;
 
@@ -21,7 +22,9 @@ interface Sample {
 export class ProgressMeter {
   #samples: Sample[] = [];
 
-  /** Begins a new measurement at a height. */
+  /**
+   * Deletes the samples of the previous sync, and starts to measure the block rate of a new sync at the given height.
+   */
   begin(height: number, nowMs: number): void {
     this.#samples = [{ atMs: nowMs, height }];
   }
@@ -29,8 +32,9 @@ export class ProgressMeter {
   /** Adds a sample after the node has applied blocks up to a height. */
   observe(height: number, nowMs: number): void {
     // The new sample replaces the last sample if the second-last sample is less than `WINDOW_MS / SAMPLES_MAX` old. If
-    // the code checked the age of the last sample instead, frequent samples would replace one another, and the array
-    // would never lose its oldest sample.
+    // the code checked the age of the last sample instead, each of many frequent samples would replace the sample
+    // before it. An array with two samples would then never get a third. The loop below deletes the oldest sample only
+    // if the array has more than two samples, so the oldest sample would stay for ever.
     const before = this.#samples.at(-2);
     if (before !== undefined && nowMs - before.atMs < WINDOW_MS / SAMPLES_MAX) this.#samples.pop();
     this.#samples.push({ atMs: nowMs, height });

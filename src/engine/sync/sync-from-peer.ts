@@ -20,8 +20,9 @@ import { PeerTimeBudget } from './peer-time-budget.ts';
 
 /**
  * Maximum number of blocks by which a rival branch can be higher than our tip before the branch has proved to be
- * better. The node gives up a rival branch that is higher without this proof. The limit is 13 rounds of 101 delegates:
- * the finality protocol counts the blocks of 3 rounds, and 10 rounds are a reserve.
+ * better. The node gives up a rival branch that is higher without this proof. The limit is 13 rounds of 101 delegates.
+ * In the finality protocol, one header votes for the blocks of at most 3 rounds. The limit consists of these 3 rounds
+ * and a reserve of 10 rounds.
  */
 const BRANCH_AHEAD_BLOCKS_MAX = 1313;
 
@@ -171,10 +172,11 @@ async function takeOver(
 }
 
 /**
- * Adds the time that the blocks of a batch earn to the budget of the peer. Call this function for each batch for which
- * the node has waited, unless this batch caused the switch to the peer's branch.
+ * Adds time to the time budget of the peer for the blocks of a received batch (`PeerTimeBudget.reward`). Call this
+ * function after each batch, except after the batch that caused the switch to the peer's branch. That batch adds no
+ * time.
  *
- * @param earning blocks of the batch that earn time
+ * @param earning the blocks of the batch that add time to the budget
  * @param isProved true if the peer has proved its claim. If false, the node gives up the peer when `othersWait` returns
  *   true
  * @throws ProtocolError `SYNC_TOO_SLOW` if the budget is used up, or if the node gives up the peer in favour of another
@@ -256,7 +258,8 @@ async function changeBranch(
       // contains only some ids (`common-block.ts`). The first blocks that the peer sends can therefore be blocks that
       // we already have. `nextHeight` is the lowest height above the named common block for which the request contained
       // the id of our block. The peer has stated that its chain does not contain our block at `nextHeight`. An honest
-      // peer therefore repeats only blocks below `nextHeight`, and a repeated block earns time only below `nextHeight`.
+      // peer therefore repeats only blocks below `nextHeight`. Of the repeated blocks, only the blocks below
+      // `nextHeight` add time to the peer's time budget (`PeerTimeBudget`).
       const isRepeated = branch.length === 0 && chain.state.header(block.height)?.id === block.id;
       if (!isRepeated || block.height < nextHeight) earning.push(block);
       if (isRepeated) commonHeight = block.height;

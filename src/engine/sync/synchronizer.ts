@@ -178,10 +178,10 @@ export class Synchronizer {
   }
 
   /**
-   * Time of the chain clock, in Unix milliseconds, until which forging waits for the proof of a claim; -Infinity if
-   * forging does not wait. Forging waits because a block that we forge on our tip is lost if the claimed chain then
-   * replaces our tip. The wait ends after `SLOT_SHARE_WAITED` of the current slot at the latest, so a delegate can
-   * still forge in this slot.
+   * Time, in Unix milliseconds, until which forging waits for the proof of a claim; -Infinity if forging does not wait.
+   * The time is a time of the chain clock, the clock from which the node computes slots. Forging waits because a block
+   * that we forge on our tip is lost if the claimed chain then replaces our tip. The wait ends after
+   * `SLOT_SHARE_WAITED` of the current slot at the latest, so a delegate can still forge in this slot.
    */
   get forgingWaitUntilMs(): number {
     if (this.#run === undefined) return -Infinity;

@@ -13,8 +13,10 @@ import type { MonotonicClock } from '../monotonic-clock.ts';
  */
 const ACCEPTING_MS = 50;
 /**
- * Minimum time, in milliseconds, from the end of an accepting phase that lasted for `ACCEPTING_MS` to the start of the
- * next one. Without this time, a flood of connections would stop all work for strangers.
+ * Minimum time for other work, in milliseconds, after an accepting phase of the maximum length (`ACCEPTING_MS`). In an
+ * accepting phase, the node accepts connections and does no work for strangers (untrusted clients). The next accepting
+ * phase starts after the minimum time at the earliest. Without this time, a flood of connections would stop all work
+ * for strangers.
  */
 const WORKING_MS = 10;
 
@@ -42,14 +44,17 @@ export class AcceptPriority {
   }
 
   /**
-   * True during an accepting phase. In this phase, the work for strangers must wait, because there can be connections
-   * that wait to be accepted.
+   * True during an accepting phase: a phase in which the node accepts the waiting connections one after another. The
+   * work for strangers (untrusted clients) must wait until the phase ends.
    */
   get isBusy(): boolean {
     return this.#isLooking;
   }
 
-  /** Resolves when no accepting phase is running, so that the work for strangers can continue. */
+  /**
+   * Resolves when the node is not in an accepting phase. In an accepting phase, the node accepts connections, and the
+   * work for strangers (untrusted clients) waits.
+   */
   async over(): Promise<void> {
     if (this.#isLooking) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }

@@ -52,7 +52,10 @@ export interface AdmissionOptions {
   readonly observer: Observer;
   /** Limits the share of main-thread time for strangers; default: an object that only this admission uses. */
   readonly workShare?: WorkShare | undefined;
-  /** The limits that all readers (`http.processes`) share; undefined if the process of the node itself serves HTTP. */
+  /**
+   * The limits that apply to all reading processes together. Undefined if the node has no reading processes (separate
+   * processes for HTTP requests, see `http.processes`), so that the process of the node itself answers HTTP requests.
+   */
   readonly shared?: SharedLimits | undefined;
   /** Headers of the answers to refused connections, as alternating names and values. */
   readonly refusalHeaders: readonly string[];
@@ -119,7 +122,8 @@ export class Admission implements ConnectionHost {
    *
    * @param isPlaintext true when the client can read an answer without TLS
    * @param admitted called when the connection is allowed to stay. If there are shared limits and the client is a
-   *   stranger, the call comes after the counting process has allowed the connection. Otherwise, the call comes
+   *   stranger, the call comes after the counting process has allowed the connection (the counting process is the
+   *   process of the node, which counts the connections of all reading processes). Otherwise, the call comes
    *   immediately
    */
   accept(socket: Socket, isPlaintext: boolean, admitted: (connection: ClientConnection) => void): void {
@@ -150,8 +154,8 @@ export class Admission implements ConnectionHost {
   }
 
   /**
-   * Asks the counting process whether the connection is allowed to stay. Until the answer comes, this process reads
-   * nothing from the connection.
+   * Asks the counting process (the process of the node, which counts the connections of all reading processes) whether
+   * the connection is allowed to stay. Until the answer comes, this process reads nothing from the connection.
    */
   async #acceptTogether(
     shared: SharedLimits,
@@ -161,8 +165,9 @@ export class Admission implements ConnectionHost {
   ): Promise<void> {
     const { key } = connection;
     const ask = async (): Promise<ConnectionRefusalReason | undefined> => {
-      // If the counting process does not answer, this process refuses the connection. This process does not know the
-      // number of all connections, so it cannot decide whether there is room for the new connection.
+      // If the process of the node, which counts the connections of all reading processes, does not answer, this
+      // process refuses the connection. This process does not know the number of all connections, so it cannot decide
+      // whether there is room for the new connection.
       const found = await shared.arrive(key).catch(() => 'uncounted' as const);
       if (found === undefined && socket.destroyed) shared.left(key);
       else if (found === undefined) socket.once('close', () => shared.left(key));
@@ -171,8 +176,8 @@ export class Admission implements ConnectionHost {
     let reason = await ask();
     for (const waitMs of ROOM_WAITS_MS) {
       if (reason !== 'connections' || socket.destroyed) break;
-      // The counting process has possibly asked this process or another process to close an idle connection. The wait
-      // gives the asked process time to do so.
+      // The node's own process, which counts the connections of all reading processes, has possibly asked one of them
+      // to close an idle connection. The wait gives the asked process time to do so.
       await new Promise<void>((resolve) => this.clock.after(waitMs, resolve));
       if (!socket.destroyed && !this.#isClosed) reason = await ask();
     }

@@ -23,7 +23,7 @@ const GROUPS = 8;
 /**
  * Returns the groups of an IPv6 address, each without leading zeros. The result has eight groups. If the address ends
  * with an IPv4 address, the result has seven groups, and the IPv4 address is the last one. If the address has a zone
- * (`%eth0`), the zone is a part of the last group. The key does not contain the last group.
+ * (`%eth0`), the zone is a part of the last group. The key that `clientKey` returns does not contain the last group.
  */
 function groupsOf(address: string): readonly string[] {
   const [before = '', after] = address.toLowerCase().split('::');

@@ -61,7 +61,10 @@ export function allRoutes(dialect: HttpDialect, options: RouteOptions = {}): rea
   return [...described, ...specRoutes(described, dialect, options.apiDocsPage)];
 }
 
-/** Adds the route for the path `/api` itself in the extended dialect. Nodes of lisk-sdk have no such route. */
+/**
+ * Adds the route for the path `/api` itself, unless the dialect is strict. The strict dialect answers like a lisk-sdk
+ * node, and such a node has no such route.
+ */
 function withIndex(routes: readonly Route[], dialect: HttpDialect, options: RouteOptions): readonly Route[] {
   if (dialect.strict) return routes;
   return [...routes, indexRoute(routes, options.dashboardDirectory !== undefined)];

@@ -1,7 +1,8 @@
 /**
  * Declares the routes through which the dashboard controls a devnet. The routes exist only on nodes that a supervisor
- * of a devnet started, and only in the extended dialect. Only clients on this machine can use the routes. The routes
- * refuse requests from web pages of other sites, except pages from the origin in `http.corsOrigin`.
+ * of a devnet started. If `http.strictDialect` is true, the routes exist only on paths without the prefix `/api`. Only
+ * clients on this machine can use the routes. The routes refuse requests from web pages of other sites, except pages
+ * from the origin in `http.corsOrigin`.
  */
 
 import type { DevnetControls } from '../../ports/devnet-controls.ts';

@@ -23,7 +23,7 @@ export function indexRoute(routes: readonly Route[], hasDashboard: boolean): Env
     method: 'GET',
     path: '/',
     summary:
-      'Shows the name and version of the software, and the paths of the documentation and the dashboard (`pages`). Also lists all other GET paths below `/api` that have no path parameter (`paths`).',
+      'Shows the name and version of the software, and the paths of the documentation and the dashboard (`pages`). `paths` lists all GET paths below `/api` that have no path parameter, except `/api` itself and the paths in `pages`.',
     parameters: [],
     unknownParameters: 'ignored',
     errors: {},

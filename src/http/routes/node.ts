@@ -1,6 +1,7 @@
 /**
- * Declares the routes for the node itself: status, constants, forging, state digest, data for charts, diagnostics,
- * events of slots, and verdicts on peer addresses.
+ * Declares the routes for the node itself: status, constants, forging, a hash of the state, data for charts,
+ * diagnostics (events with their reasons), the recorded events of single slots, and the state of each known peer
+ * address (for example connected or banned).
  */
 
 import type { ForgingDelegate } from '../../ports/node-api.ts';
@@ -126,7 +127,7 @@ function forgingRoute(dialect: HttpDialect): Route {
 
 /**
  * Returns the JSON members that describe the forging of a delegate. The members `waiting` and `paused` exist only in
- * the extended dialect.
+ * the extended dialect. The strict dialect has only the members of a lisk-sdk node.
  */
 function forgingView({ forging, publicKey, waiting, paused }: ForgingDelegate, dialect: HttpDialect) {
   return extendedMembers(dialect, { forging, publicKey }, { ...waitingView(waiting), ...pausedView(paused) });

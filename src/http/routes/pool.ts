@@ -148,9 +148,9 @@ function filterOf(request: CheckedRequest, { generation }: HttpDialect): (entry:
   const type = request.number('type');
   const recipientKey = request.text('recipientPublicKey');
   const recipientId = recipientKey === undefined ? request.text('recipientId') : addressOf(recipientKey.toLowerCase());
-  // In generation 3, the reference looks for the address of the recipient in the asset of every transaction, not only
-  // of transfers. As in the reference, a transaction that is not a transfer therefore matches if its asset contains
-  // this address.
+  // In generation 3, a lisk-sdk node looks for the address of the recipient in the asset (the member `asset`) of every
+  // transaction, not only of transfers. This node does the same: a transaction that is not a transfer also matches if
+  // its asset contains this address.
   const isTo = (transaction: Transaction, address: string): boolean =>
     generation === 3 ? namesRecipient(transaction, address) : recipientOf(transaction) === address;
   return ({ transaction }) =>

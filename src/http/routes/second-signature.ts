@@ -39,7 +39,10 @@ const FEE_ROUTE: Route = {
   respond: () => ({ status: 200, body: { success: true, fee: Number(FEES.secondSignature) } }),
 };
 
-/** A passphrase, with the length limits on which the oldest clients rely. */
+/**
+ * Schema of a passphrase: a text of 1 to 100 characters. Old Lisk nodes, which accepted passphrases in requests, had
+ * the same limits.
+ */
 const SECRET: Schema = { type: 'string', minLength: 1, maxLength: 100 };
 
 /**

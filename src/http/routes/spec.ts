@@ -72,8 +72,8 @@ export function describedInterface(routes: readonly Route[], dialect: HttpDialec
 }
 
 /**
- * Returns the answer of `/spec`. For the strict dialect, the answer has no examples, because the recorded examples have
- * members of the extended dialect.
+ * Returns the answer of `/spec`. For the strict dialect (only the JSON members of lisk-sdk nodes), the answer has no
+ * examples, because the recorded examples have members that only the extended dialect has.
  */
 async function servedDocument(routes: readonly Route[], dialect: HttpDialect, version: string): Promise<NamedDocument> {
   const document = describedInterface(routes, dialect, version);

@@ -35,9 +35,9 @@ const IDENTITY: readonly Parameter[] = [
 
 /**
  * Returns the value that the routes of this file show as the public key of an account that never sent a transaction.
- * The extended dialect shows null, as lisk-sdk nodes do on these routes. But the published API specification of
- * lisk-sdk allows only text, so the strict dialect shows an empty text. All other routes show an empty text in both
- * dialects.
+ * The extended dialect (the default) shows null, as lisk-sdk nodes do on these routes. But the published API
+ * specification of lisk-sdk allows only text, so the strict dialect (`http.strictDialect`) shows an empty text. All
+ * other routes show an empty text in both dialects.
  */
 function noKey(dialect: HttpDialect): '' | null {
   return dialect.strict ? '' : null;

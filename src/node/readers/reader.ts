@@ -21,7 +21,7 @@ export interface Reader {
   /** Sends a message, and a listening socket with a message of the kind `socket`. */
   readonly send: (message: ToReader, socket?: ListeningSocket) => void;
   readonly beganMs: number;
-  /** Number of the reader, as in `ReaderStatus`. */
+  /** Number of the reader (a process that answers HTTP beside the node), as in `ReaderStatus`. */
   readonly number: number;
   memoryBytes: number;
   requests: number;

@@ -1,4 +1,7 @@
-/** The shape of a `ReaderReport`. */
+/**
+ * The shape of a `ReaderReport`: the log lines and metric values that a reader sends to the node. A reader (reading
+ * process) is a process that answers HTTP requests for the node.
+ */
 
 import type { LogLevel } from '../../ports/observer.ts';
 import { DECLARATIONS, type MetricDeclaration } from '../../telemetry/declarations.ts';
@@ -13,19 +16,29 @@ import {
 import { FINITE, isRecord, list, oneOf, optional, plainData, record, text, type Shape } from './shapes.ts';
 
 const LEVELS: Readonly<Record<LogLevel, true>> = { trace: true, debug: true, info: true, warn: true, error: true };
-/** A code is a literal of the program. The longest code has 35 characters. */
+/**
+ * Maximum length of the code of a log line, such as `HTTP_REQUEST_FAILED`. Each code is a literal in the source of the
+ * program, and has fewer than 40 characters.
+ */
 const CODE_CHARS_MAX = 100;
-/** A message is a literal of the program, too. */
+/** Maximum length of the message of a log line. Each message is a literal in the source, too. */
 const MESSAGE_CHARS_MAX = 1_000;
-/** A reader logs at most four long texts in one line: the method, the path, the error and the stack of a request. */
+/**
+ * Maximum size of the fields of a log line. A reader (a process that answers HTTP requests for the node) logs at most
+ * four long texts in one line: the method and the path of a request, and the message and the stack of the error.
+ */
 const FIELDS_SIZE_MAX = 10 * LOG_TEXT_CHARS_MAX;
 /**
- * Maximum number of counters, and of gauges, in one report. A reader has one counter per reason of a refusal, and fewer
- * than ten gauges. Clients cannot choose the labels.
+ * Maximum number of counters, and maximum number of gauges, in one report of a reader (a process that answers HTTP
+ * requests for the node). A reader has one counter for each reason to refuse a connection or request, one further
+ * counter, and fewer than ten gauges. Clients cannot choose the labels of counters and gauges.
  */
 const SERIES_MAX = 1_000;
 const LABEL_CHARS_MAX = 200;
-/** The HTTP module records these metrics. The node itself records the metrics of its readers (`http_reader_...`). */
+/**
+ * Names of the metrics that a reader (a process that answers HTTP requests for the node) is allowed to send. The node
+ * itself records the metrics about its readers (`http_reader...`).
+ */
 const READER_METRIC = /^http_(?!reader)/;
 
 const LINE = record<LogLine>({

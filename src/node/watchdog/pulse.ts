@@ -4,18 +4,18 @@
  * the end of the process.
  */
 
-/** Positions of the integers in the shared memory. */
+/** Indexes in the array of integers (`Pulse.#integers`), which is the first part of the shared memory. */
 const BEATS = 0;
 const IS_ARMED = 1;
 const IS_DEBUGGED = 2;
 const COLLECTIONS_WANTED = 3;
 const END_WANTED = 4;
 /**
- * Number of integers in the shared memory. The number is even, because the fractional numbers after the integers must
- * begin at a multiple of 8 bytes.
+ * Number of integers in the shared memory. After the integers, the memory contains fractional numbers, which must begin
+ * at a multiple of 8 bytes. An integer has 4 bytes, so the number of integers is even.
  */
 const INTEGERS = 6;
-/** Positions of the fractional numbers, counted from the end of the integers. */
+/** Indexes in the array of fractional numbers (`Pulse.#fractions`), which is the second part of the shared memory. */
 const HEAP_USED = 0;
 const HEAP_LIMIT = 1;
 const GC_MS = 2;

@@ -90,7 +90,7 @@ function leave(): void {
     try {
       process.kill(process.pid, SIGNAL);
     } catch (error) {
-      // Some systems, for example Windows, do not have this signal.
+      // Some systems, for example Windows, do not have the signal `SIGNAL`.
       write(STANDARD_ERROR, `bloomery: ${SIGNAL} cannot be sent: ${messageOf(error)}\n`, () => undefined);
     }
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), EXIT_MS_MAX);

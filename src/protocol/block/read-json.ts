@@ -102,8 +102,8 @@ export function readTotal(json: unknown, name: string): bigint {
  * Reads the total of the amounts of a block's transactions. The signature of a registration (for example of a delegate)
  * does not cover the amount in the JSON of the registration (`countedAmount`), so this amount can have any size. The
  * function returns the same values as `readTotal`, but throws another error for a total that lisk-sdk cannot store. A
- * peer gets no penalty points for this error, because it is possible that an honest lisk-sdk node forges and sends such
- * a block.
+ * peer gets no penalty points for this error, because it is possible that an honest lisk-sdk node forges and sends a
+ * block with such a total.
  *
  * @throws BlockRejected `BLOCK_UNSTORABLE` for such a total: `Infinity`, `NaN`, a positive fraction, or a number of
  *   more than 64 bits; `BLOCK_MALFORMED` for any other invalid total

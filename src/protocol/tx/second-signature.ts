@@ -32,8 +32,9 @@ export function createSecondSignatureReader(compiler: ShapeCompiler): (asset: un
 /**
  * Returns true if the callers must pass a new object to the schema check instead of the asset. The result is true for
  * each object that is not an array. The result is also true if the asset is missing, or is a value that counts as false
- * in JavaScript. In these two cases, the new object has no values. The result is false for every other asset. The
- * callers pass such an asset unchanged to the schema check, and the schema check refuses the asset because of its type.
+ * in JavaScript (for example `null` or 0). If the asset is missing or such a value, all members of the new object are
+ * undefined. The result is false for every other asset. The callers pass such an asset unchanged to the schema check,
+ * and the schema check refuses the asset because of its type.
  */
 export function isPlainAsset(asset: unknown): boolean {
   return !asset || (typeof asset === 'object' && !Array.isArray(asset));

@@ -196,9 +196,10 @@ function matchOf(
  * results of these checks. If the search does not find all members, the verification tries the members as if there had
  * been no search. The search never changes the result of the verification.
  *
- * For 15 signatures of a group of 15 members, the search takes 15 checks if the signatures are in the order of the
- * members. In the worst order, the search takes 127 checks. If the first signature matches no member, the search ends
- * after at most 29 checks.
+ * For 15 signatures of a group of 15 members, the search first checks each signature with the member at the same
+ * position, which takes 15 checks. If the signatures are in the order of the members, the search then ends. In the
+ * worst order, the search takes 127 checks in total. If the first signature matches no member, the search ends after at
+ * most 14 further checks (29 in total).
  *
  * @param sender the account before the transaction
  */

@@ -7,7 +7,8 @@ import type { SignatureCheck, Transaction, TransactionId } from '../types.ts';
 import { SENDER_AT, type BasicFields, type TransactionLayout } from './transaction-type.ts';
 
 /**
- * Computes the bytes of transactions. Each parameter `networkIdentifier` is hexadecimal text of 32 bytes.
+ * Computes the bytes of transactions. Each parameter `networkIdentifier` is the hexadecimal text (64 digits) of a
+ * network identifier, which has 32 bytes.
  */
 export interface TransactionBytes {
   /** Returns the layout of a transaction type. The caller must pass a type that the codec has accepted. */

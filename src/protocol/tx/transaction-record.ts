@@ -171,8 +171,9 @@ function extrasOf(record: Buffer, flags: number): Extras {
 }
 
 /**
- * Returns the JSON text of `written`. If the signature of a group member has upper-case letters, the JSON text also
- * contains the signatures of all group members who signed. Returns undefined if the JSON text would be empty.
+ * Returns the JSON text of `written` (the members `senderPublicKey` and `asset`, if the node must store them in the
+ * form in which the sender wrote them). If the signature of a group member has upper-case letters, the JSON text also
+ * contains the signatures of all group members who signed. Returns undefined if the JSON text would have no member.
  */
 function writtenBytes({ written, signatures }: Transaction): Buffer | undefined {
   const isUsual = signatures.every((signature) => isCanonicalHex(signature, SIGNATURE_BYTES));

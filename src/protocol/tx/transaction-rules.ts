@@ -132,7 +132,8 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
     parts.isAllowed(transaction, context) ? [] : [notAllowed(transaction)];
 
   const validateTransaction: Rules['validateTransaction'] = (transaction, context, verify) => {
-    // An inert transaction can occur at any height. Live networks have inert transactions at heights at which the type
+    // An inert transaction (a transaction without effect that the exceptions of the network list in
+    // `inertTransactions`) can occur at any height. Live networks have inert transactions at heights at which the type
     // of the transaction is no longer allowed.
     if (!isInert(transaction) && !parts.isAllowed(transaction, context)) return [notAllowed(transaction)];
     const errors = [...parts.statedErrors(transaction)];

@@ -65,8 +65,8 @@ async function snapshotOf(folder: string): Promise<Snapshot> {
   const tail = await partsIn(join(folder, TAIL));
   const ranges = await wholeRanges(folder);
   // The views (`views.ts`) look for files in all folders whose names begin with a digit. If a folder with such a name
-  // belongs to another program, the files of this folder could add rows to the views. This function therefore refuses
-  // the folder.
+  // does not belong to the sink, the files of this folder could add rows to the views. If there is such a folder, this
+  // function therefore throws an error.
   for (const kind of [RANGES, TAIL]) {
     const other = (await readdir(join(folder, kind))).find((name) => /^[0-9]/.test(name) && partOf(name).length === 0);
     if (other !== undefined) throw foreign(join(folder, kind, other));

@@ -37,7 +37,7 @@ function view(name: string, select: string): string {
  * Makes the SELECT of the rows of a table in the given parts.
  *
  * @param parts parts in ascending order of height
- * @returns a list with only this SELECT; an empty list if no part has rows of the table, because the engine refuses a
+ * @returns a list with only this SELECT; an empty list if no part has rows of the table, because ClickHouse refuses a
  *   pattern that matches no file
  */
 function selectsOf(folder: string, parts: readonly Part[], table: SinkTable): readonly string[] {
@@ -48,14 +48,16 @@ function selectsOf(folder: string, parts: readonly Part[], table: SinkTable): re
   const columns = columnsOf(table).map(([name, type]) =>
     type === 'time' ? `toDateTime(${name}, 'UTC') AS ${name}` : name,
   );
-  // The pattern matches folders whose names begin with a digit. The sink gives such names only to complete parts. With
-  // a list such as {0,1} instead of {0..9}, the engine would refuse a folder whose path contains a comma.
+  // The pattern matches folders whose names begin with a digit, because ClickHouse reads {0..9} as any single digit.
+  // The sink gives such names only to complete parts. A part is the folder of a range or of a block. The pattern does
+  // not contain a list of digits such as {0,1,2}. If a path contains such a list, ClickHouse allows no comma before the
+  // list. With a list, ClickHouse could therefore not read a sink whose folder has a comma in its path.
   const pattern = `${folder}/{0..9}*/${fileOf(table)}`;
   const structure = columnsOf(table).map(
     ([name, type]) => `${name} ${type === 'time' ? "DateTime64(3, 'UTC')" : ENGINE_TYPES[type]}`,
   );
   // The column `_path` contains the path of the file from which a row comes. The condition on this column limits the
-  // rows to the snapshot. The engine does not open the excluded files, so the sink can remove these files during a
+  // rows to the snapshot. ClickHouse does not open the excluded files, so the sink can remove these files during a
   // query.
   const part = "extract(_path, '([^/]+)/[^/]+$')";
   const isShown = `${part} >= '${digits(first.fromHeight)}' AND ${part} < '${digits(last.height + 1)}'`;
@@ -76,7 +78,7 @@ function text(value: string): string {
 }
 
 /**
- * Refuses a path that the engine would read as a pattern for several paths. The engine has no escape for the special
+ * Refuses a path that ClickHouse would read as a pattern for several paths. ClickHouse has no escape for the special
  * characters of patterns.
  */
 function refusePattern(folder: string): void {

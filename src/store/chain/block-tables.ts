@@ -49,8 +49,8 @@ export class BlockTables {
   /**
    * @param shortListMax maximum number of transactions in a short list. The list of the transactions of one type is
    *   short if it has at most this number of transactions. The two lists of an address (sent and received) are short if
-   *   they have at most this number of transactions together. The store keeps a short list only in the order of the
-   *   chain.
+   *   they have at most this number of transactions together. The entries of a short list are stored only in the order
+   *   of the chain. The entries of all other lists are also stored in other sort orders, for example by amount
    */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;

@@ -34,7 +34,10 @@ const DELETED_AT_ONCE_MAX = 100;
 const HEAD = 'chain-log-head';
 
 interface Head {
-  /** Number of the newest record, or a higher number that `openHead` has skipped; 0 for a new log. */
+  /**
+   * Number of the newest record; 0 for a new log. If a tool has changed the chain without adding records to the log,
+   * `openHead` skips one record number. This member is then the skipped number, until the log gets its next record.
+   */
   readonly last: number;
   /** Number of the oldest record that the log still returns; `last` + 1 if the log returns no record. */
   readonly floor: number;
@@ -43,7 +46,11 @@ interface Head {
    * state, but this member never becomes lower.
    */
   readonly finalized: number;
-  /** Id of the tip of the chain at the moment for which this head describes the log. */
+  /**
+   * Id of the chain's tip (its highest block) directly after the newest record was written. If no record has been
+   * written since the log was opened, this member is the id of the tip at the opening. The member is undefined if the
+   * chain has no block.
+   */
   readonly tipId: string | undefined;
 }
 
@@ -128,8 +135,9 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
 }
 
 /**
- * Reads the head of the log, or makes the head of a new log. If a tool has changed the chain without adding records to
- * the log, this function skips one record number. From then on, the log no longer returns the records below this
+ * The head of the log contains the numbers of the newest and the oldest record, and further values about the whole log.
+ * This function reads the head, or makes the head of a new log. If a tool has changed the chain without adding records
+ * to the log, this function skips one record number. From then on, the log no longer returns the records below this
  * number. A client of the event stream that asks for these records therefore notices that changes are missing.
  */
 function openHead(store: StoredChain, finalized: number): Head {
@@ -142,8 +150,8 @@ function openHead(store: StoredChain, finalized: number): Head {
 }
 
 /**
- * Returns the names of the notes that contain the oldest records below a record number, at most `DELETED_AT_ONCE_MAX`
- * names.
+ * The store keeps each record of the log as a note (a small value with a name). This function returns the names of the
+ * notes of the oldest records whose numbers are below `floor`, at most `DELETED_AT_ONCE_MAX` names.
  */
 function recordsBelow({ tables }: StoredChain, floor: number): readonly NoteName[] {
   const range = { gte: TABLES.notes.key(keyOf(0)), lt: TABLES.notes.key(keyOf(floor)), limit: DELETED_AT_ONCE_MAX };

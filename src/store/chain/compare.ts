@@ -13,16 +13,18 @@ export interface Difference {
   readonly table: TableName | 'unknown';
   /**
    * Key in hexadecimal, without the number of its table (the first byte). In two cases, the member has other content.
-   * If `table` is `unknown`, this member is the whole key. If `table` is `innerBlocks`, this member is the key at which
-   * a leaf block or an inner block starts (see `CountedKeySets.wrongBlock`). Such a key begins with the number of a
-   * counted table.
+   * If `table` is `unknown`, this member is the whole key. If `table` is `innerBlocks`, an index is damaged. The keys
+   * of the index form a search tree, and this member is the start (the lowest possible key) of a damaged block of the
+   * tree, or of the root block (see `CountedKeySets.wrongBlock`). The first byte of the start is the number of the
+   * index's table.
    */
   readonly key: string;
   /**
    * `missing`: only the expected store has the key. `surplus`: only the examined store has the key. `wrong`: both
    * stores have the key, with different values. For two tables, the kind is always `wrong`. In the table `meta`, this
    * kind means that an entry differs, or that at least one of the two stores lacks the entry. In the table
-   * `innerBlocks`, this kind means that a leaf block or an inner block of the examined store is damaged.
+   * `innerBlocks`, this kind means that an index of the examined store is damaged: the keys of the index form a search
+   * tree, and a part of this tree is wrong.
    */
   readonly kind: 'missing' | 'surplus' | 'wrong';
 }
@@ -35,16 +37,20 @@ export interface Comparison {
 }
 
 /**
- * Walks through both stores, and compares the keys and values of the two stores. Notes are not compared, because notes
- * belong to one node. In the table `meta`, only the number of accounts and the checksum of the state are compared. The
- * keys of counted tables are compared one by one, and not as leaf blocks. The borders of leaf blocks depend on the
- * order in which the keys were added, so equal sets of keys can have different leaf blocks.
+ * Walks through both stores, and compares the keys and values of the two stores. Notes (small values with names, for
+ * example the peer book of a node) are not compared, because each node writes its own notes. In the table `meta`, only
+ * the number of accounts and the checksum of the state are compared. Some indexes store many neighbouring keys together
+ * in one value, which is called a leaf block. The keys of these indexes are compared one by one, and not as leaf
+ * blocks. The borders of leaf blocks depend on the order in which the keys were added, so equal sets of keys can have
+ * different leaf blocks.
  *
- * A store can drop the undo records of final blocks. If one of the two stores lacks the undo record of a final block,
+ * An undo record contains the values that a block overwrote, and serves to revert the block. It is possible that a
+ * store has dropped the undo records of final blocks. If one of the two stores lacks the undo record of a final block,
  * the comparison therefore reports no difference. While no block is final, a store keeps only the undo records of the
- * newest blocks (`UNDO_BLOCKS_WITHOUT_FINALITY`). If the chain of the examined store was once longer, this store lacks
- * older undo records that the expected store has. Missing undo records below the first undo record of the examined
- * store therefore do not count as a difference.
+ * newest blocks (`UNDO_BLOCKS_WITHOUT_FINALITY`). When blocks are appended, the store therefore drops the undo records
+ * of older blocks. If the appended blocks are reverted later, the dropped records do not come back. After such a
+ * revert, the examined store can lack its lowest undo records, although the expected store has them. Missing undo
+ * records below the first undo record of the examined store therefore do not count as a difference.
  *
  * @param finalizedHeight returns the finalized height. `compareStores` calls the function only if, for some height,
  *   exactly one of the two stores has an undo record

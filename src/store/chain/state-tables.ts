@@ -2,7 +2,8 @@
  * Stores the consensus state in tables, with indexes and a cache of decoded values. During a database transaction,
  * changed accounts, changed delegates and the BFT state stay in memory until `write`. Reads of these values therefore
  * look in memory first. A call of `write` writes each of these values only once, even if many blocks changed the value.
- * All other changes (votes, new delegates, usernames, round lists and facts) are written immediately by `save`.
+ * All other changes are written immediately by `save`: votes, new delegates, usernames, round lists, and facts (values
+ * with a name that are not part of an account).
  */
 
 import { createHash } from 'node:crypto';
@@ -31,8 +32,12 @@ import type { Overwritten, OverwrittenAccount, OverwrittenDelegate, OverwrittenV
 /** Maximum number of cached delegates. A delegate takes about 500 bytes. */
 export const DELEGATES_CACHED_MAX = 4096;
 /**
- * Maximum number of cached round lists (lists of delegates, see `StateReader.roundList`). A state has at most eight
- * round lists if `delegateListRoundOffset` is 4 or less.
+ * Maximum number of cached round lists. After the genesis block and after each round, the node stores a round list: the
+ * delegates with the highest vote weights at this time (see `StateReader.roundList`). The state keeps only the newest
+ * round lists. In generation 2, the state has at most two round lists. In generation 3, the number depends on
+ * `delegateListRoundOffset`, the number of rounds between storing a list and forging with the list. If this parameter
+ * is 4 or less, the state has at most eight round lists. If the parameter is greater, the node needs each list for a
+ * longer time, so the state has more lists.
  */
 const ROUND_LISTS_CACHED_MAX = 8;
 

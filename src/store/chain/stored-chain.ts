@@ -1,6 +1,7 @@
 /**
- * Defines the interface of a stored chain: the members that the engine uses, and further members for queries, backfills
- * and checks.
+ * Defines the interface `StoredChain`. This interface contains all members of `ChainStore`, through which the node
+ * reads and changes its chain. `StoredChain` adds members for queries, for checks of the stored data, and for index
+ * entries that the store writes later than their blocks.
  */
 
 import type { ProtocolError } from '../../primitives/errors.ts';
@@ -25,7 +26,10 @@ export interface ChangeRecorder {
   record(writer: ChainWriter, kind: 'applied' | 'reverted', block: Block): void;
 }
 
-/** The chain store of the engine, with access to its tables, and with members for backfills and checks. */
+/**
+ * A chain store (`ChainStore`) with additional members, for example for reading its tables, for checking the stored
+ * data, and for writing index entries later than their blocks (`DeferrableIndexes`).
+ */
 export interface StoredChain extends ChainStore, DeferrableIndexes {
   readonly tables: KeyValueReader;
   readonly codec: Codec;

@@ -9,11 +9,11 @@ import { EMPTY } from '../tables/ordered-bytes.ts';
 const COUNT_BYTES = 2;
 const LENGTH_BYTES = 2;
 /**
- * Number of unused bytes that `packed` accepts in a buffer. The keys of a block can be a part of a larger buffer. If
- * the larger buffer is longer than twice the packed length of the block plus `UNUSED_BYTES_MAX`, the block no longer
- * uses the larger buffer after the call of `packed`. Instead, the block uses the result of `packed`, which is a buffer
- * of exactly the packed length. The larger buffer can then be freed. The value is the size of the pool from which
- * Node.js 20 takes small buffers.
+ * Number of unused bytes that `packed` accepts in a buffer. The keys of a block can be a part of a larger buffer. The
+ * limit for the length of this buffer is the sum of `UNUSED_BYTES_MAX` and twice the packed length of the block. If the
+ * buffer is longer than this limit, the block no longer uses the buffer after the call of `packed`. Instead, the block
+ * uses the result of `packed`, which is a buffer of exactly the packed length. The larger buffer can then be freed. The
+ * value of `UNUSED_BYTES_MAX` is the size of the pool from which Node.js 20 takes small buffers.
  */
 const UNUSED_BYTES_MAX = 8192;
 

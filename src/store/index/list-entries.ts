@@ -1,6 +1,6 @@
 /**
- * Writes the index keys of the transactions in a pending index batch into one buffer, many keys at a time. The caller
- * gets the keys with `take`. The next `write` reuses the buffer.
+ * Writes the index keys of the transactions in a pending index batch (transactions whose index entries are not stored
+ * yet) into one buffer, many keys at a time. The caller gets the keys with `take`. The next `write` reuses the buffer.
  */
 
 import { NONE, type PendingIndexBatch } from './pending-index-batch.ts';

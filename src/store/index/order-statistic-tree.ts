@@ -162,8 +162,9 @@ export class OrderStatisticTree {
   }
 
   /**
-   * Removes an empty leaf block from the tree. However, the first leaf block below an inner block stays in the tree
-   * until the inner block is removed, because both blocks have the same start.
+   * Removes an empty leaf block from the tree. Exception: the first leaf block below an inner block stays in the tree
+   * without keys until the inner block itself is removed. The reason: an inner block is stored under its start, and
+   * this start must be equal to the start of the first leaf block below the inner block.
    */
   remove({ path }: LeafPlace): void {
     for (const { block, child } of path) {

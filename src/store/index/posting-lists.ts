@@ -1,6 +1,7 @@
 /**
- * Sorts the transactions of a pending index batch into posting lists. Returns the sorted keys of the new entries in
- * these lists and in the tables that list all transactions.
+ * Sorts the transactions of a pending index batch (transactions whose index entries are not written yet) into posting
+ * lists. A posting list is the list of the transactions of one type, of one sender, or of one recipient. The module
+ * returns the sorted keys of the new entries in these lists and in the tables that list all transactions.
  */
 
 import { assert } from '../../primitives/errors.ts';

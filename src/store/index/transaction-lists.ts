@@ -2,10 +2,11 @@
  * Reads and writes the indexes of transactions. One index contains the ids, and one index contains the data of
  * transfers. Three more indexes contain all transactions: one index is sorted by amount, one by fee, and one by
  * timestamp. Each transaction type has a list of its transactions in the order of the chain. Each address has two such
- * lists: a list of its sent transactions, and a list of its received transactions. New entries wait in a pending index
- * batch. A commit or a backfill sorts the pending entries and writes them list by list, because writing each key alone
- * takes several times as long. Only new entries wait in the batch. Entries that must be removed do not wait: the method
- * `remove` removes them from the store immediately.
+ * lists: a list of its sent transactions, and a list of its received transactions. New entries wait in memory, in a
+ * pending index batch. At the end of a database transaction, or later in a backfill (a job that writes postponed
+ * entries), the pending entries are sorted and written list by list, because writing each key alone takes several times
+ * as long. Only new entries wait in the batch. Entries that must be removed do not wait: the method `remove` removes
+ * them from the store immediately.
  *
  * Each list is stored in the order of the chain. A long list is also stored in every other sort order that a query can
  * ask for. A short list is stored only in the order of the chain, because each further sort order would need one more
@@ -49,8 +50,8 @@ export const ADDRESSES_CACHED_MAX = 65_536;
  */
 const TYPES_CACHED_MAX = 64;
 /**
- * When lists become long, the store reads the transactions that these lists already contain, in batches of about this
- * number of transactions. A batch takes some megabytes of memory.
+ * When lists become long (see `SHORT_LIST_ITEMS_MAX`), the store reads the transactions that these lists already
+ * contain, in batches of about this number of transactions. A batch takes some megabytes of memory.
  */
 const MEMBERS_AT_ONCE = 20_000;
 /** Maximum number of ids that one chunk writes. */
@@ -71,8 +72,9 @@ const IDS_PER_PAGE = 64;
 const PAGES_PER_LEAF = 3;
 
 /**
- * Writes a part of the pending index batch, and returns the approximate number of changed disk pages. If the caller
- * calls the same chunk a second time, nothing changes.
+ * Writes some index entries of the pending index batch (the transactions whose index entries are not written yet), and
+ * returns the approximate number of changed disk pages. If the caller calls the same chunk a second time, nothing
+ * changes.
  */
 export type IndexChunk = (keys: CountedWriter) => number;
 
@@ -90,9 +92,9 @@ export class TransactionLists {
   /** New keys of the table `transactionsByData`: one key for each pending transfer with data. */
   #data: Buffer[] = [];
   /**
-   * Bloom filter with all stored and pending ids. The filter can also have the ids of transactions that were removed,
-   * or that `forget` dropped from the pending index batch. The field is undefined before `fillBloomFilter` and after
-   * `dropBloomFilter`.
+   * Bloom filter with all stored and pending ids. It is possible that the filter also has the ids of transactions that
+   * were removed from the chain, or that `forget` dropped from memory. The field is undefined before `fillBloomFilter`
+   * and after `dropBloomFilter`.
    */
   #filter: IdBloomFilter | undefined;
 
@@ -111,7 +113,10 @@ export class TransactionLists {
     return this.#pending.size;
   }
 
-  /** Place of the first pending transaction. */
+  /**
+   * Place in the chain (height of the block, and index in the block) of the first transaction whose index entries are
+   * not written yet; undefined if there is no such transaction.
+   */
   get firstPending(): TransactionPlace | undefined {
     return this.#pending.size === 0 ? undefined : this.#pending.place(0);
   }
@@ -140,7 +145,10 @@ export class TransactionLists {
     this.#filter = undefined;
   }
 
-  /** Drops the cached list lengths and the pending index batch, for example after a failed database transaction. */
+  /**
+   * Drops the cached list lengths and the pending index batch (the transactions whose index entries are not written
+   * yet), for example after a failed database transaction.
+   */
   forget(): void {
     this.#lengths.clear();
     this.#typeLengths.clear();
@@ -149,8 +157,8 @@ export class TransactionLists {
   }
 
   /**
-   * Adds a transaction to the pending index batch. The caller must store the transaction itself before it writes the
-   * pending batch.
+   * Adds a transaction to the pending index batch (the transactions whose index entries are not written yet). The
+   * caller must store the transaction itself before the caller writes the batch.
    */
   add(transaction: Transaction, place: TransactionPlace): void {
     const key = this.#pending.add(transaction, place);
@@ -160,9 +168,10 @@ export class TransactionLists {
   }
 
   /**
-   * Splits the pending index batch into chunks. The caller must write each chunk before it asks for the next chunk.
-   * Between two chunks, the caller must neither append nor remove a block. If an earlier process was killed during a
-   * backfill, some of the entries exist already. Writing these entries again changes nothing.
+   * Splits the pending index batch (the transactions whose index entries are not written yet) into chunks. The caller
+   * must write each chunk before it asks for the next chunk. Between two chunks, the caller must neither append nor
+   * remove a block. It is possible that the store already has some of the entries: an earlier process began to write
+   * the entries of the same transactions, and was killed. Writing these entries again changes nothing.
    *
    * @param stored number of transactions in the chain, or 0 if the caller does not use the numbers of changed pages
    *   that the chunks return
@@ -175,10 +184,11 @@ export class TransactionLists {
     const addresses = this.#grown(lists.addresses, lists.addressSizes(), (address) => this.#lengthOf(address, first));
     yield* this.#idChunks(stored);
     yield* chunksOf(this.#dataBlocks());
-    // A list that becomes long needs sorted copies. For each such list, the next chunks therefore write the entries of
-    // the stored transactions in all sort orders except the order of the chain. The last chunks write the entries of
-    // the pending transactions: in the tables of all transactions, in every list in the order of the chain, and in
-    // every long list also in its other sort orders.
+    // A list that becomes long needs sorted copies: one copy for each sort order except the order of the chain. For
+    // each such list, the next chunks therefore write the entries of the stored transactions into the sorted copies.
+    // The last chunks write the entries of the pending transactions. These entries go into the tables of all
+    // transactions, into the lists themselves (which are in the order of the chain), and into the sorted copies of the
+    // long lists.
     const begun = { isLongType: types.hasBegun, isLongAddress: addresses.hasBegun };
     for (const members of this.#membersOf(types.begun, addresses.begun, first)) {
       yield* chunksOf(new PostingLists(members).inOrders(begun));
@@ -193,7 +203,8 @@ export class TransactionLists {
   }
 
   /**
-   * Removes a transaction of the highest block from the indexes. The pending index batch must be empty before this call.
+   * Removes a transaction of the highest block from the indexes. Before this call, the pending index batch (the
+   * transactions whose index entries are not written yet) must be empty.
    */
   remove(keys: KeyValueWriter, transaction: Transaction, place: TransactionPlace): void {
     assert(this.#pending.size === 0, 'the pending index batch is written before an entry is removed');
@@ -271,7 +282,8 @@ export class TransactionLists {
   }
 
   /**
-   * Reads the stored transactions of the lists that become long, about `MEMBERS_AT_ONCE` transactions at a time.
+   * Reads the stored transactions of the lists that become long (see `SHORT_LIST_ITEMS_MAX`), about `MEMBERS_AT_ONCE`
+   * transactions at a time.
    *
    * @param end a place above the places of all these transactions
    */
@@ -338,13 +350,16 @@ export class TransactionLists {
 }
 
 /**
- * Lists that get new entries from the pending index batch. `T` is a type or an address. An address stands for both of
- * its lists (sent and received).
+ * Lists that get new entries from the pending index batch (the transactions whose index entries are not written yet).
+ * `T` is a type or an address. An address stands for both of its lists (sent and received).
  */
 interface Grown<T> {
   /** Length of each list, including its new entries. */
   readonly lengths: ReadonlyMap<T, number>;
-  /** Lists that had entries before and were short, but become long with the new entries. */
+  /**
+   * Lists that become long with the new entries. A list is long if it has more than `shortMax` entries. Before the new
+   * entries, each of these lists had at least one entry, and at most `shortMax` entries.
+   */
   readonly begun: readonly T[];
   readonly hasBegun: (list: T) => boolean;
   readonly isLong: (list: T) => boolean;
@@ -377,7 +392,10 @@ function sortsOf(list: Uint8Array): readonly TransactionSort[] {
   return list[0] === TABLES.transactionsByType.number ? TYPE_ORDERS : ADDRESS_ORDERS;
 }
 
-/** Removes all entries of a list that has become short, except the entries in the order of the chain. */
+/**
+ * Removes the sorted copies of a list that has become short (see `SHORT_LIST_ITEMS_MAX`). The entries of the list in
+ * the order of the chain stay.
+ */
 function endSorted(keys: KeyValueWriter, list: Buffer): void {
   const range = prefixRange(Buffer.concat([TABLES.longLists.start, list]));
   for (const key of Array.from(keys.keys(range))) keys.remove(key, true);

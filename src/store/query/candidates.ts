@@ -15,8 +15,8 @@ import type { ListFilter } from './ordered-places.ts';
 
 export interface Candidates {
   /**
-   * Upper limit of the number of candidates. It is possible that `size` counts a transaction from an address to itself
-   * twice.
+   * Number of candidates, or a higher number: if the candidates are the sent and received transactions of an address,
+   * `size` counts each transaction from the address to itself twice.
    */
   readonly size: number;
   /** The places of the candidates, each place once, in any order. */

@@ -15,8 +15,8 @@ import { afterPrefix, prefixRange, type KeyRange, type KeyValueReader } from '..
 export type ValueEnd = (key: Buffer, at: number) => number;
 
 /**
- * Bounds of the sort value as bytes. The lower bound is inclusive. The upper bound includes all key tails that begin
- * with the bytes of the upper bound.
+ * Bounds of the sort value as bytes. The lower bound is inclusive. The upper bound includes all key tails (keys without
+ * the prefix of their index) that begin with the bytes of the upper bound.
  */
 export interface ValueBounds {
   readonly from?: Buffer;
@@ -26,7 +26,10 @@ export interface ValueBounds {
 export interface OrderedKeysOptions {
   /** Prefixes of the indexes that are read as one list. */
   readonly prefixes: readonly Buffer[];
-  /** Prefix of the index that contains exactly the key tails that are in two of the indexes of `prefixes`. */
+  /**
+   * Prefix of the index that contains exactly the key tails (keys without the prefix of their index) that are in two of
+   * the indexes of `prefixes`.
+   */
   readonly twice?: Buffer;
   readonly valueEnd: ValueEnd;
   readonly bounds?: ValueBounds;
@@ -58,16 +61,16 @@ export class OrderedKeys {
   }
 
   /**
-   * Returns the key tails of a page. In counted tables (`COUNTED_TABLES`), the time of the call does not depend on the
-   * position of the page in the list.
+   * Returns the key tails (keys without the prefix of their index) of a page. In counted tables (`COUNTED_TABLES`), the
+   * time of the call does not depend on the position of the page in the list.
    */
   page(direction: Direction, { limit, offset }: Pick<PageRequest, 'limit' | 'offset'>): readonly Buffer[] {
     return direction === 'asc' ? this.#upFrom(offset, limit) : this.#downFrom(offset, limit);
   }
 
   /**
-   * Number of key tails up to and including `tail` in the given direction. The method also works if no index contains
-   * `tail`.
+   * Number of key tails (keys without the prefix of their index) up to and including `tail` in the given direction. The
+   * method also works if no index contains `tail`.
    */
   offsetAfter(tail: Buffer, direction: Direction): number {
     if (direction === 'asc') return this.#through(tail);
@@ -75,12 +78,12 @@ export class OrderedKeys {
     return this.total - this.#through(value) + this.#through(tail) - this.#below(value);
   }
 
-  /** Number of key tails below `tail`. */
+  /** Number of key tails (keys without the prefix of their index) below `tail`. */
   #below(tail: Buffer): number {
     return this.#sum((part) => countBelow(this.#keys, part, Buffer.concat([part.prefix, tail])));
   }
 
-  /** Number of key tails that are below `tail` or begin with `tail`. */
+  /** Number of key tails (keys without the prefix of their index) that are below `tail` or begin with `tail`. */
   #through(tail: Buffer): number {
     return this.#sum((part) => countBelow(this.#keys, part, afterPrefix(Buffer.concat([part.prefix, tail]))));
   }
@@ -91,15 +94,16 @@ export class OrderedKeys {
   }
 
   /**
-   * Returns up to `limit` key tails from a position on, in descending order of their sort values. Key tails with equal
-   * sort values are a group. Within a group, the key tails ascend.
+   * Returns up to `limit` key tails (keys without the prefix of their index) from a position on, in descending order of
+   * their sort values. Key tails with equal sort values are a group. Within a group, the key tails ascend.
    */
   #downFrom(position: number, limit: number): readonly Buffer[] {
     const page: Buffer[] = [];
     let above: Buffer | undefined;
     if (position > 0) {
-      // The page (the list of key tails to return) can begin in the middle of a group. In this case, the code first
-      // reads those key tails of this group that belong to the page.
+      // It is possible that the page (the list of key tails to return) begins in the middle of a group (all key tails
+      // with the same sort value). In this case, the code first reads those key tails of this group that belong to the
+      // page.
       const left = this.total - position;
       if (left <= 0) return [];
       above = this.#valueOf(this.#at(left - 1));
@@ -111,8 +115,10 @@ export class OrderedKeys {
       const tails = this.#highestBelow(above, limit - page.length);
       const lowest = tails.at(-1);
       if (lowest === undefined) break;
-      // It is possible that `tails` lacks the first key tails of the group with the lowest value. The page needs these
-      // key tails, so `#firstOfGroup` reads them separately.
+      // All key tails (keys without prefix) with the same sort value are a group. `tails` is in descending order and
+      // ends at a limit, so perhaps it lacks the lowest key tails of its last group. In the page, each group is in
+      // ascending order, so the last group must begin with these lowest key tails. Therefore the page gets the last
+      // group not from `tails`, but from `#firstOfGroup`, which reads the group from its lowest key tail on.
       above = this.#valueOf(lowest);
       page.push(...this.#groupsAbove(above, tails));
       page.push(...this.#firstOfGroup(above, limit - page.length));
@@ -121,8 +127,9 @@ export class OrderedKeys {
   }
 
   /**
-   * Returns the highest key tails whose sort value is below `value`, in descending order. If `value` is undefined, the
-   * method returns the highest of all key tails. The result has at most `limit` key tails.
+   * Returns the highest key tails (keys without the prefix of their index) whose sort value is below `value`, in
+   * descending order. If `value` is undefined, the method returns the highest of all key tails. The result has at most
+   * `limit` key tails.
    */
   #highestBelow(value: Buffer | undefined, limit: number): readonly Buffer[] {
     return this.#merged('desc', limit, ({ prefix, gte, lt }) => {
@@ -132,10 +139,11 @@ export class OrderedKeys {
   }
 
   /**
-   * Removes the group with the sort value `value` from `tails`, and puts the key tails of every other group into
-   * ascending order.
+   * Removes the key tails with the sort value `value` from `tails`. All remaining key tails with one sort value are a
+   * group. The groups stay in descending order, but the method puts the key tails of each group into ascending order.
    *
-   * @param tails key tails in descending order
+   * @param value the lowest sort value in `tails`
+   * @param tails key tails (keys without the prefix of their index) in descending order
    */
   #groupsAbove(value: Buffer, tails: readonly Buffer[]): readonly Buffer[] {
     const groups: { readonly value: Buffer; readonly tails: Buffer[] }[] = [];
@@ -149,7 +157,10 @@ export class OrderedKeys {
     return groups.flatMap((group) => group.tails.reverse());
   }
 
-  /** Returns up to `limit` key tails with the given sort value, in ascending order from the lowest on. */
+  /**
+   * Returns up to `limit` key tails (keys without the prefix of their index) with the given sort value, in ascending
+   * order from the lowest on.
+   */
   #firstOfGroup(value: Buffer, limit: number): readonly Buffer[] {
     return this.#merged('asc', limit, ({ prefix, gte, lt }) => {
       const group = prefixRange(Buffer.concat([prefix, value]));
@@ -157,7 +168,10 @@ export class OrderedKeys {
     });
   }
 
-  /** Returns up to `limit` key tails in ascending order, from the given position in the list on. */
+  /**
+   * Returns up to `limit` key tails (keys without the prefix of their index) in ascending order, from the given
+   * position in the list on.
+   */
   #upFrom(position: number, limit: number): readonly Buffer[] {
     const [only, ...others] = this.#parts;
     if (only !== undefined && others.length === 0) {
@@ -172,8 +186,8 @@ export class OrderedKeys {
   }
 
   /**
-   * Reads a range of each index, merges the key tails of all ranges without duplicates, and returns the first `limit`
-   * key tails.
+   * Reads a range of each index, merges the key tails (keys without the prefix of their index) of all ranges without
+   * duplicates, and returns the first `limit` key tails.
    */
   #merged(direction: Direction, limit: number, rangeOf: (part: Part) => Range): readonly Buffer[] {
     const tails = this.#parts.flatMap((part) => {
@@ -194,9 +208,9 @@ export class OrderedKeys {
   }
 
   /**
-   * Returns the key tail at a position in ascending order. If there are several indexes, the method does a binary
-   * search. For each index, the method keeps a range of keys in which the wanted key tail can be. Each step halves the
-   * largest of these ranges.
+   * Returns the key tail (the key without the prefix of its index) at a position in ascending order. If there are
+   * several indexes, the method does a binary search. For each index, the method keeps a range of keys in which the
+   * wanted key tail can be. Each step halves the largest of these ranges.
    */
   #at(position: number): Buffer {
     const [only, ...others] = this.#parts;

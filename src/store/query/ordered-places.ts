@@ -36,9 +36,10 @@ export type ListFilter =
   | { readonly kind: 'sender' | 'recipient' | 'party'; readonly address: string };
 
 /**
- * Returns a reader of a list in a sort order. The result is undefined if the list is short, because the store has a
- * short list only in the order of the chain. The result is always defined for the list of all transactions, and for the
- * list of one type in the order by type.
+ * Returns an object that reads a list in the order `sort` (by amount, by fee, by type or by timestamp). The result is
+ * undefined if the list is short, because the store has a short list only in the order of the chain, which is none of
+ * these four orders. There are two exceptions: the result is always defined for the list of all transactions, and for
+ * the list of one type in the order by type.
  *
  * @param shortListMax maximum number of items in a short list. For an address, the maximum applies to its two lists
  *   (sent and received) together

@@ -87,7 +87,10 @@ export function compareWithUnknown<T>(compare: Compare<T>): Compare<T | null | u
   };
 }
 
-/** Compares texts by their UTF-8 bytes. Real nodes of both generations use the same order in their recorded answers. */
+/**
+ * Compares texts by their UTF-8 bytes. HTTP answers that were recorded from lisk-sdk nodes of both generations are also
+ * sorted by the UTF-8 bytes of texts (see `test/golden`).
+ */
 export function compareTexts(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

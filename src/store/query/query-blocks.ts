@@ -284,8 +284,8 @@ function prefixOf(generator: PublicKey | undefined, field: BlockAmountSort): Buf
 }
 
 /**
- * Blocks with equal values are sorted by height, in the same direction as the values. The recorded answers of a real
- * node have the same order.
+ * Blocks with equal values are sorted by height, in the same direction as the values. HTTP answers that were recorded
+ * from a lisk-sdk node have the same order (see `test/golden`).
  */
 function orderBy(field: BlockAmountSort): Compare<BlockHeader> {
   return (a, b) => compareValues(a[field], b[field]) || a.height - b.height;

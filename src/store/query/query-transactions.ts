@@ -29,7 +29,10 @@ import { compareTexts, compareValues, directed, emptyPage, firstOf, listPage, ty
 import { inList } from './candidates.ts';
 import { boundsOf, candidatesOf, predicateOf, exactListOf, listFiltersOf } from './filter-plan.ts';
 
-/** Type of a transaction that registers an application. Only old blocks contain this type. */
+/**
+ * Type of a transaction that registers an application. After the genesis block, only the blocks below a fixed height of
+ * the network (`Exceptions.precedent`) are allowed to contain this type.
+ */
 const DAPP_TYPE = 5;
 
 /** The place of a transaction (height and index) as one number, which saves memory in long lists. */
@@ -90,7 +93,8 @@ export class TransactionQueries {
   /**
    * Finds registrations of applications. A registration is a transaction. A registration matches if its transaction id
    * is the given id, or if it registers the given name. If neither an id nor a name is given, the result is all
-   * registrations. A chain has few registrations, because only old blocks can contain registrations.
+   * registrations. A chain has few registrations: after the genesis block, only the blocks below a fixed height of the
+   * network (`Exceptions.precedent`) are allowed to contain registrations.
    */
   dapps({ transactionId, name, sort, ...page }: DappQuery): Page<TransactionEntry> {
     const store = this.#store;

@@ -45,8 +45,8 @@ export function layoutMarkdown(): string {
     `In a key of \`longLists\`, the part \`list\` identifies one list of transactions. For the list of one type, sender or ` +
       `recipient, the part begins with the number of the table (\`transactionsByType\`, \`transactionsBySender\` or ` +
       `\`transactionsByRecipient\`) that contains the same transactions in the order of the chain. For the list of the ` +
-      `transactions from an address to itself, the part begins with ${SELF_LIST}. The part \`sort\` is the number of a sort ` +
-      `order: ${sorts.join(', ')}.`,
+      `transactions from an address to itself, the part begins with ${SELF_LIST}, which is the number of no table. The ` +
+      `part \`sort\` is the number of a sort order: ${sorts.join(', ')}.`,
     '## Parts of keys',
     tableOf(
       ['Part', 'Bytes'],

@@ -1,6 +1,6 @@
 /**
  * Functions that evaluate a run on simulated hosts. For every slot without a block, the nodes must have a correct
- * explanation. No block may be late, and the memory of the nodes must not grow.
+ * explanation. Each block must be on time, and the memory of the nodes must not grow.
  */
 
 import { nodeAsker } from '../../../src/cli/ask-node.ts';
@@ -19,7 +19,7 @@ export interface Event {
   /** Unix time in milliseconds. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Time until which the effects of the event may still be visible. */
+  /** Time until which the effects of the event are perhaps still visible. */
   readonly overMs: number;
 }
 
@@ -54,7 +54,7 @@ export function missedIn(headers: readonly Header[]): readonly number[] {
 
 export interface Explained {
   readonly slot: number;
-  /** Names of the events that may have affected the slot. */
+  /** Names of the events that have perhaps affected the slot. */
   readonly events: readonly string[];
   /** The nodes' answers to the question why the slot has no block, except the answers that the test ignores. */
   readonly reasons: readonly string[];
@@ -81,7 +81,8 @@ export async function explain(devnet: HostDevnet, slot: number, events: readonly
     }),
   );
   const relevant = outcomes.filter(({ reason }) => reason !== NOT_OURS && !reason.startsWith(ABSENT));
-  // A cut may affect every node: it separates the nodes into two sides, and the branch of either side may lose.
+  // A cut can affect every node: the cut separates the nodes into two sides, and the branch of either side can be the
+  // one that the nodes abandon later.
   const isOfEvent = (node: number): boolean => near.some(({ kind, nodes }) => kind === 'cut' || nodes.includes(node));
   const isOfKill = (node: number): boolean => near.some(({ kind, nodes }) => kind === 'killed' && nodes.includes(node));
   // A killed node has no record of the time before its last start. Its answer about this time begins with
@@ -113,8 +114,8 @@ export interface Lateness {
 /**
  * Measures the delay of each block: the time from the earliest possible moment until the delegate forged the block. The
  * earliest possible moment is the start of the slot. If the previous slot has no block, the delegate first waits for a
- * late block of that slot. The earliest possible moment is then the end of this wait. Blocks of slots that events may
- * have affected do not count.
+ * late block of that slot. The earliest possible moment is then the end of this wait. Blocks of slots that events have
+ * perhaps affected do not count.
  */
 export function lateness(devnet: HostDevnet, headers: readonly Header[], events: readonly Event[]): Lateness {
   const { params } = devnet.network;

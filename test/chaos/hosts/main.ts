@@ -1,6 +1,6 @@
 /**
- * Runs the form `hosts` of `npm run chaos` (option `--hosts N`). `runOnHosts` (`forms.ts`) starts this program in a new
- * network namespace.
+ * Runs the test (form) `hosts` of `npm run chaos` (option `--hosts N`). `runOnHosts` (`forms.ts`) starts this program
+ * in a new network namespace.
  */
 
 import { messageOf } from '../../../src/primitives/errors.ts';

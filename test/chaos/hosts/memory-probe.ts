@@ -1,7 +1,8 @@
 /**
  * A module that each node on a simulated host loads with `--import`. Once a minute, the module collects all garbage.
  * The module then writes to a file how much memory the live objects use. Without these collections, garbage would hide
- * a leak: V8 may let the memory of a process grow by 30 MB for a quarter of an hour before it collects all garbage.
+ * a leak: V8 sometimes lets the memory of a process grow by 30 MB for a quarter of an hour before it collects all
+ * garbage.
  */
 
 import { appendFileSync, readFileSync } from 'node:fs';

@@ -26,7 +26,10 @@ export function addressOfHost(host: number): string {
 }
 
 export class Namespaces {
-  /** For each namespace, a process that keeps the namespace alive (`keeper.ts`). The keepers end with this process. */
+  /**
+   * For each namespace, a process (the keeper) that keeps the namespace alive (`keeper.ts`). When the process that has
+   * created this object ends, the keepers end, too.
+   */
   readonly #keepers: ChildProcess[] = [];
   readonly #relays: Server[] = [];
 

@@ -2,7 +2,8 @@
  * Runs nodes under load on simulated hosts, with long delays between the hosts. Three events happen during the run.
  * First, a region (a group of nodes) is cut off for some time. Then a node is killed and restarted. Then another node
  * is cut off alone for some time. Every accepted transaction must get into a block. The cause of each empty slot must
- * be one of the three events, and the nodes must explain the slot correctly. No node may penalise another node.
+ * be one of the three events, and the nodes must explain the slot correctly. The run fails if a node penalises another
+ * node.
  */
 
 import { readFileSync } from 'node:fs';
@@ -31,8 +32,8 @@ export interface HostsOptions {
 }
 
 /**
- * Number of the newest blocks that `explainNew` skips, because a reorg may still revert these blocks. The next call, if
- * there is one, examines the skipped blocks.
+ * Number of the newest blocks that `explainNew` skips, because it is possible that a reorg still reverts these blocks.
+ * The next call, if there is one, examines the skipped blocks.
  */
 const SETTLED_BLOCKS = 5;
 const REASON_CHARACTERS_MAX = 600;
@@ -46,13 +47,13 @@ const REGION = 0.3;
 const START_MS_MAX = 180_000;
 const CONFIRM_MS_MAX = 240_000;
 /**
- * Time after the end of a cut during which the effects of the cut may still be visible. A node closes a stalled
+ * Time after the end of a cut during which the effects of the cut are perhaps still visible. A node closes a stalled
  * connection after 20 s, and dials the peer again within 10 s.
  */
 const AFTER_CUT_MS = 45_000;
 /**
- * Time after the restart of a killed node during which the effects of the kill may still be visible. A restarted node
- * signs only after peers have reported their tips.
+ * Time after the restart of a killed node during which the effects of the kill are perhaps still visible. A restarted
+ * node signs only after peers have reported their tips.
  */
 const AFTER_KILL_MS = 30_000;
 /**

@@ -94,7 +94,7 @@ export interface Disagreement {
 }
 
 /**
- * @param isStrict whether our node uses the strict dialect of the reference
+ * @param isStrict whether our node uses the strict dialect, which answers like a lisk-sdk node
  * @returns undefined if the answers differ only in ignored members, or not at all
  */
 export function disagreement(
@@ -125,7 +125,7 @@ interface Comparable {
 }
 
 function comparable({ status, contentType, allow, body }: HttpAnswer): Comparable {
-  // With status 405, the reference sends an HTML page, and our node sends JSON.
+  // With status 405, the reference (lisk-sdk) sends an HTML page, and our node sends JSON.
   if (status === 405) return { status, contentType: '', allow: allow.split(', ').sort().join(', '), body: '' };
   const { message, errors } = body as { message?: unknown; errors?: readonly { readonly message?: string }[] };
   if (message !== 'Parse errors') return { status, contentType, allow, body };

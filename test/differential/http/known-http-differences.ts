@@ -1,5 +1,5 @@
 /**
- * Known and accepted classes of difference from a real node over HTTP, each with its reason.
+ * Known and accepted classes (kinds) of differences from a real lisk-sdk node over HTTP, each with its reason.
  * `docs/http/interface-differences.md` lists the same classes; a test compares the page with this table.
  */
 

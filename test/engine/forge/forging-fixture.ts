@@ -38,13 +38,19 @@ export interface ForgingFixtureOptions {
   readonly isBootKnown?: boolean;
   /** Whether the chain clock stands still, as in a devnet with stopped time. */
   readonly isChainClockFrozen?: boolean;
-  /** Whether delegates ignore signatures of other nodes; default: true. */
+  /**
+   * Option of the double-forging guard. If true, a delegate does not wait for signs that another node signs headers for
+   * this delegate; default: true.
+   */
   readonly riskDoubleForging?: boolean;
-  /** Returns the height of the final block; default: the one of the rules. */
+  /**
+   * Replaces the function `finalizedHeight` of the rules, which returns the height of the final block. By default, the
+   * fixture keeps the function of the rules.
+   */
   readonly finalizedHeight?: () => number;
 }
 
-/** Makes a scheduler with the keys of every third delegate, on its own chain. */
+/** Makes a forging scheduler with the keys of every third delegate, on its own chain. */
 export function setUpForging({
   timersEarlyMs = 0,
   readingMs = 0,
@@ -172,10 +178,16 @@ export function setUpForging({
     setClock: (slots: number) => (beyond.setMs += slots * slotMs),
     /** The last header in the journal, by public key. */
     signed,
-    /** The begin of the wait in the journal (`SigningJournal.heldSinceS`), by public key. */
+    /**
+     * For each delegate (by public key), the last chain time that `SigningJournal.hold` has stored. Until this time,
+     * another node has perhaps signed for the delegate, so the delegate waits before it signs.
+     */
     held,
     breakJournal: (error: Error | undefined) => (journalError = error),
-    /** Lets only the writes of waits fail. */
+    /**
+     * If `isBroken` is true, each call of `SigningJournal.hold`, which stores the begin of a wait, fails. Other writes
+     * of the journal do not fail.
+     */
     breakHolds: (isBroken: boolean) => (isHoldBroken = isBroken),
     /** Receives a block of the given slot from a peer, on top of the tip. */
     receiveBlockOf: (slot: number) => {

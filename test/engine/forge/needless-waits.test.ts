@@ -15,7 +15,9 @@ async function waitingAfter(provableSlots: number) {
   await its.pass(2);
   its.scheduler.enable(keyPair);
   await its.pass(provableSlots);
-  // The proof needs the lists of the rounds since the final block, which the state drops if finality stands for long.
+  // To prove that the account need not wait, the node needs the lists of delegates of all rounds since the final block.
+  // If no block becomes final for many rounds, the state drops some of these lists. The test simulates this with the
+  // final height 0, at which the chain has no block.
   finalizedHeight = 0;
   await its.pass(3);
   await its.scheduler.stop();

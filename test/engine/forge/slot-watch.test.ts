@@ -11,7 +11,10 @@ import { ChainMaker, makeNetwork, publicKeyOf } from '../../support/chain-maker.
 import { headerWith } from '../../support/fixtures.ts';
 import { NO_JOURNAL } from '../../support/no-journal.ts';
 
-/** The watch of a delegate for which another node has signed the block of slot 900, on a node that starts in slot 1000. */
+/**
+ * Makes a `SlotWatch`, which decides how many slots a delegate must leave unused before it signs. The node starts in
+ * slot 1000. Another node has signed the block of slot 900 for the delegate.
+ */
 function setUp() {
   const { rules, network } = new ChainMaker(makeNetwork({ generation: 2 }));
   const { params } = network;

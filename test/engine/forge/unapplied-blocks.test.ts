@@ -79,7 +79,7 @@ test('generation 2: a block whose ancestors are unknown does not count, because 
   // The parent of the rival is on the chain. The rival itself need not be a block of a delegate of this node.
   own.delete(late.generatorPublicKey);
   t.deepEqual(noted(late, second, third), [second, third]);
-  // A block can also follow a block that this node has reverted.
+  // `UnappliedBlocks` also finds a block whose parent this node has reverted.
   const again = setUp(2);
   const [next] = grown(again.fork, 1) as [Block];
   again.own.add(next.generatorPublicKey);
@@ -113,7 +113,8 @@ test('generation 3: a block near the tip counts although its ancestors are unkno
   const [near, far] = [at(maker.tip.height + activeDelegates), at(maker.tip.height + activeDelegates + 1)];
   now.isForeign = false;
   t.deepEqual(noted(near, far), [near], 'a block of this node does not show a branch of another node');
-  // The branch of the other node can fall behind or go ahead: the next block has nearly the height of the last one.
+  // The branch of the other node can be shorter or longer than the chain of this node. `UnappliedBlocks` therefore also
+  // finds a block whose height is near the height of the last block that the other node signed.
   now.isForeign = true;
   t.deepEqual(noted(near, far), [near, far]);
   const farther = at(far.height + activeDelegates + 1);

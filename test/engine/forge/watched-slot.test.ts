@@ -30,7 +30,10 @@ const SURE_TIP = {
   hasTwoThirds: () => true,
   isTipSurelyNewest: () => true,
 };
-/** The watermark of a delegate whose last header is on the chain of the test. */
+/**
+ * Returns a watermark: a record of the last header that a delegate signed, stored outside of the data folder. The
+ * header in this record is the header of block 2 of the test's chain. This block has the given id.
+ */
 const recalledOn = (blockId: string): RecalledHeader => ({
   last: { ...last, height: 2, blockId },
   firstBlockId: blockId,
@@ -48,7 +51,10 @@ function chainOfTwo(generation: 2 | 3) {
   return { maker, rules, network, params, store, first };
 }
 
-/** A guard on a chain of two blocks, and a clock that the test sets. */
+/**
+ * Makes a double-forging guard, which decides whether a delegate may sign a header, on a chain of two blocks. The test
+ * sets the clock of the guard.
+ */
 function setUp(generation: 2 | 3, isRecalled: boolean) {
   const { maker, rules, network, params, store, first } = chainOfTwo(generation);
   const publicKey = first.generatorPublicKey;
@@ -86,8 +92,8 @@ for (const isRecalled of [false, true])
   test(`generation 2: no delegate signs in the slot that it leaves unused, even at its end (watermark: ${isRecalled})`, (t) => {
     const { guard, publicKey, adopted, setSlot } = setUp(2, isRecalled);
     t.like(guard.clearance(publicKey, 1000), { granted: false, code: 'FORGING_WAITS_FOR_EMPTY_SLOT' });
-    // The test simulates a scheduler that reads the clock just before the end of slot 1000. The slot ends before the
-    // guard reads the clock.
+    // The test simulates a forging scheduler that reads the clock just before the end of slot 1000, and then asks the
+    // guard. The slot ends before the guard reads the clock.
     setSlot(1001);
     t.like(guard.clearance(publicKey, 1000), { granted: false, code: 'FORGING_WAITS_FOR_EMPTY_SLOT' });
     t.deepEqual(adopted, []);
@@ -125,8 +131,9 @@ for (const generation of [2, 3] as const)
       const { reason } = guardWith(tip.timestamp + 1_000_000).clearance(publicKey, next) as { reason?: string };
       t.regex(reason ?? '', /; the wait has begun in the future, .* it begins again in a slot of the delegate/);
     }
-    // Perhaps a node with the original record was in the same hand-over, and left its slots unused, too. An unused
-    // slot therefore counts only if it comes after the end of the hand-over.
+    // The record of the delegate is a copy. During the hand-over (a wait until the rules allow the delegate to sign),
+    // another node with the original record perhaps waits, too, and makes no block in the slots of the delegate. Only
+    // an unused slot after the end of the hand-over therefore counts as a sign that no such node signs.
     hold.isOver = generation === 3;
     for (const ahead of [0, 0, 101, 101])
       t.like(guard.clearance(publicKey, next + ahead), { granted: false, code: 'FORGING_WAITS_FOR_EMPTY_SLOT' });
@@ -140,7 +147,9 @@ for (const generation of [2, 3] as const)
 const OVER = { ready: true, previouslyForged: undefined } as const;
 
 for (const generation of [2, 3] as const) {
-  /** A guard of a delegate that has no block on the chain, although the tip is new. */
+  /**
+   * Makes a double-forging guard for a delegate that has signed no block of the chain. The tip is only one slot old.
+   */
   const guardOf = (isCopy: boolean) => {
     const { rules, params, store, first: tip, network } = chainOfTwo(generation);
     const other = network.delegates.find((each) => publicKeyOf(each) !== tip.generatorPublicKey);
@@ -201,7 +210,7 @@ for (const generation of [2, 3] as const) {
   test(`generation ${generation}: after a block of another node, the delegate leaves slots unused, however old the block is`, (t) => {
     const { maker, rules, params, store, first } = chainOfTwo(generation);
     const publicKey = first.generatorPublicKey;
-    // The other node has signed block 2, and then no block for more than three rounds.
+    // Another node has signed block 2 for the delegate, and then no block of the delegate for more than three rounds.
     while (slotAt(maker.tip.timestamp, params) - slotAt(first.timestamp, params) <= 3 * params.activeDelegates) {
       let missed = 0;
       while (publicKeyOf(maker.nextSlot(missed).keyPair) === publicKey) missed += 1;
@@ -219,14 +228,19 @@ for (const generation of [2, 3] as const) {
         tipCheck: SURE_TIP,
         riskDoubleForging: false,
       });
-    // The delegate may have had no slot since, or only two that one restart of the other node covered.
+    // The delegate waits although block 2 is old. Perhaps the delegate has had no slot since block 2, or only two
+    // slots, and the other node was off in both slots because of one restart.
     for (const heldSinceS of [0, first.timestamp + 1])
       t.is(codeOf(guardWith(heldSinceS).clearance(publicKey, slot)), 'FORGING_ELSEWHERE');
   });
 }
 
 for (const generation of [2, 3] as const) {
-  /** A guard of a delegate for which a third node has signed the newest block, and a journal that stores the waits. */
+  /**
+   * Makes a double-forging guard, and a journal that stores the waits of its delegate. Another node has signed the
+   * newest block for the delegate. With `isCopy`, the record of the delegate is a copy, and the other node is a third
+   * node: neither this node nor the node with the original record.
+   */
   const guardAfterForeign = (isCopy: boolean, hasLast = true, hasTwoThirds = true) => {
     const { maker, rules, params, store, first } = chainOfTwo(generation);
     const held: (readonly [sinceS: number, isCopy: boolean | undefined])[] = isCopy
@@ -281,7 +295,7 @@ for (const generation of [2, 3] as const) {
       forge(2);
       t.is(codeOf(guard.clearance(publicKey, slot + 20)), 'FORGING_ELSEWHERE', 'less than a round later');
     }
-    // The scheduler asks several times in each slot.
+    // The test asks the guard twice in each slot, because the forging scheduler also asks several times in one slot.
     const codesIn = (ahead: number) =>
       [original, copy].map(({ guard, publicKey, slot }) => {
         guard.clearance(publicKey, slot + ahead);
@@ -315,10 +329,12 @@ for (const generation of [2, 3] as const) {
       guard.refresh([publicKey]);
     }
     t.regex(guard.waiting(publicKey)?.reason ?? '', /no block of another node has come for a round/);
-    // A block of another node that comes after a round without such blocks does not show what happened in the round.
+    // For a round, the chain has got no block that another node signed for any delegate. The next such block does not
+    // show whether this node would have got a block of another node in that round.
     guard.hear({ timestamp: (slot + 315) * params.blockTimeS });
     t.is(codeIn(404), 'FORGING_ELSEWHERE');
-    // Nor does a download show what the node would have heard.
+    // The next two blocks are old, as in a download. They do not show, either, whether this node would have got a block
+    // of another node in their slots.
     for (const each of [slot + 201, slot + 203]) guard.hear({ timestamp: each * params.blockTimeS });
     t.is(codeIn(404), 'FORGING_ELSEWHERE');
     hearAround(404);
@@ -347,7 +363,7 @@ for (const generation of [2, 3] as const) {
       [{ id: 'k', height: 9, timestamp: 500 }, false, true],
       [{ id: last.blockId, height: 9, timestamp: last.timestamp }, true, false],
       [{ id: 'k', height: 0, timestamp: last.timestamp - 1 }, true, false],
-      // The block is older than our last header, but on a longer branch.
+      // The block is older than the last header in our journal, but on a longer branch.
       [{ id: 'k', height: 9, timestamp: last.timestamp - 1 }, true, true],
     ] as const) {
       const { guard, publicKey: generatorPublicKey, held, noted, nowS } = guardAfterForeign(false, hasLast);
@@ -355,7 +371,8 @@ for (const generation of [2, 3] as const) {
       for (const _ of [1, 2]) guard.waits.noteForeign({ ...block, generatorPublicKey });
       // If the clock is behind the block, the wait begins one second after the timestamp of the block.
       const sinceS = Math.max(nowS, block.timestamp + 1);
-      // In generation 2, a block that is older than our last header is ours.
+      // In generation 2, the guard assumes that this node signed each block of the delegate that is older than the
+      // delegate's last header in the journal.
       const isExpected = isNoted && (generation === 3 || block.timestamp >= last.timestamp);
       t.deepEqual(held, isExpected ? [[sinceS, false]] : []);
       t.deepEqual(noted, isExpected ? [block.timestamp] : []);
@@ -395,7 +412,11 @@ for (const generation of [2, 3] as const)
     t.is(codeOf(startGuard().clearance(publicKey, slot)), 'FORGING_ELSEWHERE');
   });
 
-/** The height that the header of a granted slot names as that of the previous header; undefined if the slot was refused. */
+/**
+ * Returns `previouslyForged.maxHeightPreviouslyForged` of a clearance (the decision of the guard about a slot). After a
+ * hand-over, this value is an upper limit for the heights of all headers that the delegate has signed. The result is
+ * undefined if the guard refused the slot, or if the clearance has no `previouslyForged`.
+ */
 function namedBy(clearance: Clearance): number | undefined {
   return clearance.granted ? clearance.previouslyForged?.maxHeightPreviouslyForged : undefined;
 }
@@ -418,7 +439,10 @@ test('generation 3: the block of another node of an unknown delegate, or with ri
   t.pass();
 });
 
-/** A guard on a young chain, whose journal stores the waits of a delegate without a header. */
+/**
+ * Makes a double-forging guard on a chain of two blocks, and a journal that stores the waits of a delegate. At first,
+ * the journal has no header that the delegate signed.
+ */
 function guardWithWaits(generation: 2 | 3 = 3) {
   const { rules, store, first, params } = chainOfTwo(generation);
   const held: (readonly [sinceS: number, isCopy: boolean | undefined])[] = [];
@@ -551,7 +575,7 @@ test('a delegate that was enabled before its first possible slot does not wait',
     const block = maker.forge();
     commitBlocks(store, base, { blocks: [block] }, { nowS: block.timestamp, verify: () => true });
   }
-  // The account is in none of the lists that are final. Round 4 is the first one whose list is not final.
+  // The account is in none of the final lists of delegates. Round 4 is the first round whose list is not final.
   const publicKey = publicKeyOf(network.accounts[0]!);
   const finalizedHeight = 50;
   const first = slotAt(store.header(finalizedHeight)!.timestamp, params) + 304 - finalizedHeight;
@@ -588,9 +612,10 @@ test('a delegate that was enabled before its first possible slot does not wait',
     riskDoubleForging: false,
   });
   const clearance = (): Clearance => guard.clearance(publicKey, first + 9);
-  // The state keeps only the newest lists. If no block becomes final for many rounds, the state drops lists that the
-  // proof needs. The guard therefore stores the proof at a check (`refresh`). After the check, the test makes a new
-  // proof impossible: no block has the height 0.
+  // The state keeps only the newest lists of delegates. If no block becomes final for many rounds, the state drops
+  // lists with which the guard proves that no other node can have signed for the delegate. The guard therefore stores
+  // the result of the proof at a check (`refresh`). After the check, the test makes a new proof impossible: it sets the
+  // height of the final block to 0, and no block has this height.
   guard.refresh([publicKey]);
   now.finalizedHeight = 0;
   t.is(namedBy(clearance()), 303, 'a branch from below could have a block in each slot up to the enabling');
@@ -673,8 +698,9 @@ for (const generation of [2, 3] as const) {
     guard.hold(OWN);
     t.is(codeOf(guard.clearance(OWN, now.slot + 1)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
     t.not(codeOf(guard.clearance(OWN, now.slot + 2)), 'FORGING_WAITS_FOR_EMPTY_SLOT');
-    // The clock was behind when the delegate was enabled, so the present slot counts as the enabling slot. Perhaps
-    // another node signed for the delegate in this slot before the delegate was enabled here.
+    // The clock was behind when the delegate was enabled. After the clock is set forward, the guard therefore treats
+    // the slot that the corrected clock shows as the slot in which the delegate was enabled. Perhaps another node
+    // signed for the delegate in this slot before the delegate was enabled here.
     guard.clockSetForward([OWN], 3 * params.blockTimeS - 1);
     now.slot += 3;
     now.s = now.slot * params.blockTimeS;
@@ -854,7 +880,8 @@ for (const generation of [2, 3] as const)
       'granted',
     );
     now.slot += 202;
-    // The clock is 300 slots ahead when the delegate leaves a slot unused.
+    // After the last slot that the delegate left unused, 400 slots pass. Then the clock is set back by 300 slots, the
+    // guard makes a check (`refresh`), and the clock is set forward by 300 slots again.
     t.is(
       codeAfter(400, () => {
         now.slot -= 300;
@@ -905,8 +932,9 @@ test('after the block of another node, the header of a watermark is not the last
 });
 
 /**
- * Makes the guard of a delegate whose record is a copy, on a chain that ends before a slot of the delegate. In
- * generation 3, the hand-over (the move of the delegate's forging to this node) has ended.
+ * Makes a double-forging guard for a delegate. The signing record of the delegate on this node is a copy of the record
+ * of another node. The chain ends directly before a slot of the delegate. In generation 3, the hand-over (the move of
+ * the delegate's forging to this node) has ended.
  */
 function guardOfCopy(generation: 2 | 3) {
   const its = { chain: chainUntil(43) };
@@ -940,7 +968,7 @@ for (const generation of [2, 3] as const)
     const { its, guard } = guardOfCopy(generation);
     const codes = new Map<number, string>();
     for (let slot = 44; slot <= 72; slot += 1) {
-      // A third node signs slot 52.
+      // A third node (neither this node nor the node with the original record) signs the block of slot 52.
       if (ownerOf(slot) === OWN) codes.set(slot, codeOf(guard.clearance(OWN, slot)));
       if (ownerOf(slot) !== OWN || slot === 52) its.chain = its.chain.extend(slot);
       guard.refresh([OWN]);
@@ -959,7 +987,8 @@ test('a copy leaves a slot unused anew after a block of another node that the ch
     }
     codes.push(codeOf(guard.clearance(OWN, slot)));
     const { height, timestamp } = its.chain.tip;
-    // The block is applied and reverted after the slot that the delegate left unused.
+    // After the first slot that the delegate leaves unused, the chain applies a block that another node signed for the
+    // delegate, and then reverts this block.
     if (codes.length === 1)
       guard.waits.noteForeign({ id: '9', height: height + 1, generatorPublicKey: OWN, timestamp });
   }
@@ -996,7 +1025,8 @@ test('on the genesis block, a watermark with a header makes the delegate wait fo
 });
 
 test('a slot during the search for other blocks is no slot that a copy left unused', (t) => {
-  // The other node has signed no block since slot 20, and the search reads 5,000 headers in each call.
+  // Another node has signed the block of slot 20 for the delegate, and no later block of the delegate. The guard
+  // searches the chain backwards for such a block, and reads at most 5,000 headers in each call of `clearance`.
   let chain = chainUntil(20);
   for (let slot = 21; slot < 16_000; slot += 1) if (ownerOf(slot) !== OWN) chain = chain.extend(slot);
   const rules = { ...rulesOf(3), handOver: () => OVER };
@@ -1048,7 +1078,9 @@ test('generation 3: a slot that a copy left unused before the end of the hand-ov
     journal: {
       ...NO_JOURNAL,
       ...{ last: () => ({ ...last, blockId: tip.id, timestamp: tip.timestamp }), heldSinceS: () => tip.timestamp + 1 },
-      // Before the end of the hand-over, the record is not a copy, and the delegate waits because of its watermark.
+      // Before the end of the hand-over (a wait until the rules allow the delegate to sign), the record of the delegate
+      // in this journal is not a copy. The delegate then waits because of its watermark, a record outside of the data
+      // folder. From the end of the hand-over on, the record in the journal is a copy.
       isCopyFor: () => now.isOver,
       recalled: () => now.recalled,
     },
@@ -1064,7 +1096,7 @@ test('generation 3: a slot that a copy left unused before the end of the hand-ov
 
 test('the hand-over covers the slot that a delegate left unused, and knows the header of a watermark', (t) => {
   const { rules, params, store, network, first: tip } = chainOfTwo(3);
-  // A delegate that signed on a branch that the network has lost.
+  // A delegate that has signed on a branch that the network has abandoned.
   const publicKey = publicKeyOf(network.delegates.find((each) => publicKeyOf(each) !== tip.generatorPublicKey)!);
   const slot = slotAt(tip.timestamp, params) + 1;
   const requests: HandOverRequest[] = [];
@@ -1117,7 +1149,8 @@ test('with riskDoubleForging, a header also follows the blocks of its delegate o
   });
   const newer = { ...last, timestamp: tip.timestamp + 1, maxHeightPreviouslyForged: tip.height };
   t.deepEqual(previousOf(newer), newer);
-  // The block is older than the last header, but on a longer branch: the slot of the header stays used.
+  // The block of the delegate on the chain is older than the last header in the journal, but on a longer branch. The
+  // result still has the slot of the last header, and names the height of the block.
   t.like(previousOf({ ...newer, maxHeightPreviouslyForged: 0 }), {
     ...{ blockId: newer.blockId, timestamp: newer.timestamp, maxHeightPreviouslyForged: tip.height },
   });

@@ -4,8 +4,8 @@ import { WatchedSlots } from '../../../src/engine/forge/watched-slots.ts';
 const ROUND = 101;
 
 /**
- * Calls `hear` for the slots directly before and after each given slot. The node then counts as hearing the network
- * around each given slot.
+ * Calls `hear` for the slots directly before and after each given slot, as if the node got blocks of the network in
+ * these slots.
  */
 function hearAround(watched: WatchedSlots, ...slots: readonly number[]): void {
   for (const slot of slots) for (const heard of [slot - 1, slot + 1]) watched.hear(heard);
@@ -47,7 +47,8 @@ for (const [distance, near] of [
 ] as const)
   test(`an unused slot is heard if blocks came shortly before and after it (one in ${distance} slots)`, (t) => {
     for (const [before, after, isHeard] of [
-      // With two rounds between the two blocks, the watch would begin again.
+      // With two rounds between the block before the unused slot and the block after it, `WatchedSlots` would ignore
+      // the earlier block.
       [near, Math.min(near, ROUND - 1), true],
       [1, 1, true],
       [near + 1, near, false],
@@ -152,7 +153,9 @@ test('what is usual follows from the heard slots of a round, each once', (t) => 
   mixed.note('a', 224, true);
   mixed.hear(229);
   t.is(mixed.firstHeard('a', 0), 224);
-  // In a small network, 16 slots are stored: 13 of the 15 distances between them count as usual.
+  // With rounds of 11 slots, `WatchedSlots` stores the newest 16 slots that `hear` was called with. Of the 15 distances
+  // between two neighbouring slots, the 13 shortest distances count as usual. One of these 13 distances is 7 slots, so
+  // a distance of 7 slots is usual.
   const small = new WatchedSlots(11);
   for (let slot = 0, index = 0; index < 16; index += 1) {
     small.hear(slot);

@@ -17,10 +17,10 @@ const BLOCKS_APART = 30;
  */
 const BETTER_BLOCKS_MAX = 101;
 /**
- * The time in which both sides must agree on one chain after the cut ends. The reference takes up to ten seconds to
- * dial again. Release 3.0.2 syncs when a block of the better branch arrives. Release 2.3.8 checks every ten seconds
- * whether it has received or forged a block in the last twenty seconds, and syncs if it has not. In each such sync,
- * release 2.3.8 reverts at most five blocks.
+ * The time in which both sides must agree on one chain after the cut ends. A real node (of lisk-sdk) takes up to ten
+ * seconds to dial its peers again. A real node of release 3.0.2 syncs when a block of the better branch arrives. A real
+ * node of release 2.3.8 checks every ten seconds whether it has received or forged a block in the last twenty seconds,
+ * and syncs if it has done neither. In each such sync, this node reverts at most five blocks.
  */
 const MEET_MS_MAX = 300_000;
 

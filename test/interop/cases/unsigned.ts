@@ -62,9 +62,11 @@ export async function unsigned(world: World): Promise<string> {
 }
 
 /**
- * Sends three transactions that our pool refuses, but that real nodes include in blocks. The asset of two of these
- * transactions contains a member `amount` that no signature covers; the two amounts add up to zero. The asset of the
- * third transaction contains a deeply nested value. Our node must accept the blocks with these transactions.
+ * Sends three transactions that our pool refuses, but that real nodes (of lisk-sdk) include in blocks. The asset of two
+ * of these transactions contains a member `amount` that no signature covers. A real node adds these amounts to the
+ * total amount of the block, and can store no total amount above 2^63 - 1. The test therefore uses two very large
+ * amounts whose sum is zero. The asset of the third transaction contains a deeply nested value. Our node must accept
+ * the blocks with these transactions.
  */
 async function countOnlyRealNodesAccept(wallet: Wallet, real: InteropNode, ours: InteropNode): Promise<number> {
   const rich = wallet.account('account_1');

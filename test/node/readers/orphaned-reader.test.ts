@@ -26,8 +26,9 @@ test('a reader ends with its node, also if the node was killed before it took th
   const node = spawn(process.execPath, [PROGRAM, temporaryFolder(t), String(port)], { stdio: 'ignore' });
   t.teardown(() => node.kill('SIGKILL'));
   await waitFor('the listening reader', () => isListening(port), 60_000);
-  // The reader sends its listening socket to the node as soon as it listens. Wait until the reader has sent the socket,
-  // and then kill the node. The node of this program is blocked, so it has not taken the socket.
+  // The reader (the process that answers HTTP requests for the node) sends its listening socket to the node as soon as
+  // the reader listens. Wait until the reader has sent the socket, and then kill the node. This node
+  // (`test/support/blocked-node-program.ts`) blocks forever before it takes the socket.
   await sleep(300);
   node.kill('SIGKILL');
   await once(node, 'exit');

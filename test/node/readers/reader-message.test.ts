@@ -44,7 +44,10 @@ function setUpClock() {
   };
 }
 
-/** Returns the path to the wrong member, after the copy that the channel makes; undefined for an accepted message. */
+/**
+ * Copies the message in the same way as the channel between a reading process and its node, and checks the copy.
+ * Returns the path to the first wrong member of the message; undefined if the check accepts the message.
+ */
 function wrongIn(message: unknown): string | undefined {
   const read = readMessage(deserialize(serialize(message)));
   return 'wrong' in read ? read.wrong : undefined;
@@ -72,7 +75,8 @@ function limitsAfterSilence(): readonly FromReader[] {
   clock.pass(10);
   client.answered([]);
   clock.pass(10);
-  // The node answers again, so the client sends full batches.
+  // The node answers again, and far more limit checks (questions of the client about HTTP limits) wait than fit into
+  // one message. The client therefore sends messages with the maximum number of limit checks (`LIMIT_ASKS_AT_ONCE`).
   client.arrive('203.0.113.2').catch(() => undefined);
   client.replay(LONG).catch(() => undefined);
   take(LIMIT_ASKS_WAITING_MAX, LONG);
@@ -119,7 +123,9 @@ test('all calls of a reader fit, with any body that the HTTP interface accepts',
   void client.write('setForging', 'ab'.repeat(32), 'p'.repeat(BODY_BYTES_MAX), true);
   t.is(sent.length, bodies.length + 4);
   for (const message of sent) t.is(wrongIn(message), undefined);
-  // The HTTP interface refuses a body with very many levels. The check must not fail on such a body either.
+  // The HTTP interface refuses a body with very many levels of nested lists. A message with such a body can therefore
+  // come only from an attacker who controls the reading process. `readMessage` must not throw for such a message.
+  // `readMessage` does not limit the number of levels, so it accepts the message.
   const deep: unknown = JSON.parse(`${'['.repeat(half)}${']'.repeat(half)}`);
   const call = { method: 'submitTransaction', args: [deep, '::1'] };
   t.false('wrong' in readMessage({ kind: 'write', id: 1, call }));
@@ -309,7 +315,8 @@ for (const [kind, members] of Object.entries(WRONG)) {
       for (const value of values) {
         const found = wrongIn(changed(VALID[kind], path, value));
         const expected = path === 'kind' ? 'kind' : path.endsWith('extra') ? '(unknown member)' : name;
-        // An ask without its only member has another kind of ask, so the refusal can name another member.
+        // If the wrong member belongs to a limit check (an entry of `report.asks`), the test requires only that the
+        // message is refused. In this case, the test does not check which member the refusal names.
         const isNamed = found?.includes(expected) === true || path.startsWith('report.asks.');
         t.true(found !== undefined && isNamed, `${name} ${typeof value} ${String(found)}`);
       }

@@ -287,6 +287,7 @@ test('a report with a count above the number of connections and replays only end
   const many = [[key, Number.MAX_SAFE_INTEGER]] as const;
   end.take(1, { ...nothing, left: many, replaysEnded: many });
   t.true(performance.now() - startMs < 1_000);
-  // The connections and replays at the other reader still count.
+  // The report has ended all connections and replays (event streams that still send old events) of reader 1. The two
+  // connections and the two replays of reader 2 still count towards the limits of the address.
   t.deepEqual(ask(1, 4, 3), [null, null, null, 'address_connections', null, null, 'replays']);
 });

@@ -124,8 +124,8 @@ for (const params of BOTH_PARAMS) {
             };
           });
           const verify = (): boolean => true;
-          // If a transaction is invalid on its own, both kinds of rules always refuse the block. The test removes such
-          // transactions, so that it tests the other cases more often.
+          // If a transaction is invalid on its own, `rules` and `anew` both always refuse the block. The test removes
+          // such transactions, so that it tests the other cases more often.
           const fit = made.filter((each) => rules.verifyTransaction(state, each, 100, verify).status === 'ok');
           const outcomeOf = (by: BlockTransactionRules): unknown => {
             const overlay = new StateOverlay(state);

@@ -159,8 +159,9 @@ test('an excepted recipient may be no address, but must equal the listed text', 
     t.false(isTaken(rulesWith({ [key]: new Map([[transaction.id, '7L']]) }), transaction));
     const lenient = rulesWith({ [key]: new Map([[transaction.id, recipientId]]) });
     t.true(isTaken(lenient, transaction));
-    // If an exception of the network permits the recipient, `validateTransaction` ignores errors in id, fee and
-    // signature.
+    // If the network has an exception for the malformed recipient of a transaction, the exception excuses the whole
+    // transaction. `validateTransaction` then also ignores errors in the id, the fee and the signature of the
+    // transaction.
     const odd = { ...transaction, signature: '22'.repeat(64) };
     t.true(isTaken(lenient, odd));
     t.is(statusOf(lenient, world(), transaction), 'ok');

@@ -203,7 +203,9 @@ test('the last block of a round is neither forged nor accepted when its generato
     { instanceOf: BlockRejected, code: 'BLOCK_FORGER_LEAVES' },
   );
   t.is(maker.tip.height, 302);
-  // The owner of the next slot is also active in round 4, so it can forge the last block of round 3.
+  // On this chain, a delegate can forge the last block of a round only if the delegate is also active in the following
+  // round. The owner of the next slot is active in rounds 3 and 4, so this delegate can forge the last block of round
+  // 3.
   t.is(maker.forge({ missedSlots: missedSlots + 1 }).height, 303);
 });
 

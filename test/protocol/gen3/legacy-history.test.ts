@@ -116,7 +116,8 @@ test('a chain from generation 2 continues in generation 3, and final blocks foll
   t.is(maker.tip.transactions[0]?.type, 8);
   maker.growTo(420);
   t.true(maker.rules.finalizedHeight(maker.state) > LAST_OLD + 100);
-  // The state still has Erin's group and Dave's second key, which older blocks registered.
+  // The state still has Erin's group and Dave's second key, which transactions in blocks of version 1 (the format of
+  // generation 2) registered.
   t.is(maker.state.account(addressOfPair(erin))?.group?.min, 1);
   t.is(maker.state.account(addressOfPair(dave))?.secondPublicKey, publicKeyOf(alice));
 });

@@ -148,7 +148,9 @@ test('unknown members survive JSON, the store and a chain file', (t) => {
   const read = blockOfLine(lineOfBlock(block, codec), codec);
   t.is(read.fault, undefined);
   t.deepEqual(read.block, block);
-  // In a line with numeric totals, only members that are named exactly as an amount are read as text.
+  // If the totals in a line are JSON numbers, `blockOfLine` reads some numbers as text: the value of each member whose
+  // whole name is `totalAmount`, `totalFee`, `reward`, `amount` or `fee`. A name that only contains such a word does
+  // not count.
   const quoted = blockWith(maker, 0n, registration(maker, alice, 'alice', { 'my "amount': 5, 'my\\': 6 }));
   const numeric = lineOfBlock(quoted, codec).replace(/"totalFee":"([0-9]+)"/, '"totalFee":$1');
   t.deepEqual(blockOfLine(numeric, codec), { block: quoted, fault: undefined });
@@ -222,8 +224,8 @@ test('the pool accepts members that a block and a message can hold, and no impos
     rules.poolFault(registration(maker, alice, 'alice', members))?.message;
   t.is(faultOf({ amount: '7', note: 'x'.repeat(8_000) }), undefined);
   t.regex(faultOf({ note: 'x'.repeat(8_200) }) ?? '', /longer than 8192 bytes/);
-  // The pool accepts at most 256 nested levels. This is far below the 1,780 levels that a node of lisk-sdk can store
-  // directly after its start.
+  // The pool accepts at most 256 nested levels. Each lisk-sdk node can store this number of levels: a process of
+  // lisk-sdk that has just started can store up to 1,780 levels, and later the process can store even more levels.
   const nested = (levels: number): Json => (levels === 0 ? 1 : [nested(levels - 1)]);
   t.is(faultOf({ note: nested(255) }), undefined);
   t.regex(faultOf({ note: nested(256) }) ?? '', /nest deeper than 256 levels/);

@@ -126,7 +126,8 @@ for (const generation of GENERATIONS) {
     const selected = maker.rules.selectTransactions(maker.state, [named, own], context, verify);
     const block = maker.build({ transactions: selected });
     t.notThrows(() => apply(maker, block));
-    // If the forger gets both transactions, it must leave out the second, so that other nodes accept its block.
+    // A block in which `own` follows `named` is invalid. If the forger gets both transactions, it must therefore leave
+    // out `own`.
     t.notThrows(() => apply(maker, maker.build({ transactions: [named, own] })));
   });
 

@@ -50,7 +50,8 @@ export class HeaderChain {
     let bytes: Uint8Array | undefined;
     const writer = { setBftState: (saved: Uint8Array) => (bytes = saved) };
     saveBftState(writer as unknown as StateWriter, bftState);
-    // The guard and the rules of a fixed order read no other member of the state.
+    // The state needs only these members. Neither the double-forging guard nor the rules that `rulesOf` returns read
+    // any other member of the state.
     this.state = {
       header: (height: number) => (height <= tip.height ? headers[height - 1] : undefined),
       bftState: () => bytes,

@@ -20,7 +20,10 @@ import {
 import type { Act } from './schedule.ts';
 import { baseChain, RECORDS, type Folder, type RecordsWorld } from './world.ts';
 
-/** The era of a folder that is not started. */
+/**
+ * Value of `Content.era` for a folder whose node the operator does not start again until an import into this folder.
+ * All other values of `Content.era` are numbers of moves of the delegate.
+ */
 const NEVER = -1;
 
 interface FolderCopy extends Content {

@@ -18,7 +18,10 @@ export interface RecordFile {
   /** Number of the act that exported the record. */
   readonly at: number;
   readonly era: number;
-  /** True if the export ended without `--keep`, and if its folder was not exported already before (`isExported`). */
+  /**
+   * True if three conditions hold. The export was not killed. The export had no option `--keep` (with `--keep`, the old
+   * node continues to sign). The content of the exported folder had not been exported before (`Content.isExported`).
+   */
   readonly isWhole: boolean;
   /** Number of headers that were signed before the export. */
   readonly signed: number;
@@ -53,9 +56,10 @@ export function mayStart({ era }: World, folder: Content): boolean {
 
 /**
  * - "Do not restore the old folder from a backup that was made before the export" (guide, "After restoring a backup"):
- *   a backup from before a move is not restored.
+ *   the operator does not restore a backup that was made before a move of the delegate.
  * - "To move a delegate, use `bloomery forging export` and `import`. Do not copy the data folder" (guide, "After
- *   restoring a backup"): a copy of a folder that is in use elsewhere is a case of `mayTakeOver`.
+ *   restoring a backup"): `mayRestore` permits a copy only on the present machine of the delegate, and only if the copy
+ *   was made on this machine. For a copy on a different machine, `mayTakeOver` decides.
  */
 export function mayRestore({ home, era }: World, to: Place, copy: Place & Content): boolean {
   return to.domain === home && copy.domain === home && copy.era === era;
@@ -73,12 +77,15 @@ export function mayTakeOver({ home, formerHomes }: World, { domain }: Place): bo
 }
 
 /**
- * The folders that stay off when a backup replaces the watermarks and one folder of a machine.
+ * Returns the folders that stay off after an operator has restored the watermarks and one data folder of a machine from
+ * a backup.
  *
  * - "After you have restored the watermarks from a backup, start a node only if two conditions hold. First, you have
- *   restored the data folder of this node from the same backup. Second, since the backup, no node with another data
- *   folder on this machine has signed for the delegate" (guide, "After restoring a backup"): a folder whose own journal
- *   is no copy does not wait, and its journal lacks the headers of the other folder.
+ *   restored the data folder of this node from the same backup", and "Second, since the backup, no node with another
+ *   data folder on this machine has signed for the delegate" (guide, "After restoring a backup"): all other folders of
+ *   the machine stay off. The restored folder also stays off if the node of another folder has signed since the backup.
+ *   If the journal of a folder is not a copy, the node of this folder signs without a wait, even if its journal lacks
+ *   headers that the node of another folder has signed.
  */
 export function foldersBesideOldWatermarks<T extends Place>(
   { folders, signed }: { readonly folders: readonly T[]; readonly signed: readonly { readonly folder: number }[] },
@@ -121,18 +128,18 @@ export function mayImport(
   const { home, era, signed, notesSince } = world;
   const isFresh = file.era === era && file.imports.length === 0 && file.signed === signed.length;
   if (domain !== home) return isFresh || isCopy;
-  // True in two cases. Either the record was not imported yet, and the delegate has not left this machine since the
-  // export. Or all imports of the record were on this machine, so the watermark folder of this machine has the note of
-  // the first import.
+  // True in two cases. First case: the record was not imported yet, and the delegate has not left this machine since
+  // the export. Second case: all imports of the record were on this machine. Each import writes a note about the record
+  // into the watermark folder of its machine (`imported-records.ts`), so this folder has the note of the first import.
   const isKnownHere = file.imports.length === 0 ? file.era === era : file.imports.every((each) => each === domain);
   return isFresh || isCopy || (hasWatermarks && isKnownHere && (notesSince.get(domain) ?? 0) < file.at);
 }
 
 /**
- * - "If an import was killed, run the same import again before you start the node" (guide, "Move to another machine"): if the machine had
- *   the delegate before, the folders of this machine are not started until the second import has ended. The reason is
- *   that the killed import has perhaps written nothing. The folder then has no record, and its machine has an old
- *   watermark, as in `mayTakeOver`.
+ * - "If an import was killed, run the same import again before you start the node" (guide, "Move to another machine"):
+ *   if the machine had the delegate before, the folders of this machine are not started until the second import has
+ *   ended. The reason is that the killed import has perhaps written nothing. In this case, the node would use the old
+ *   watermark of this machine, which lacks the headers that the delegate has signed on other machines.
  */
 export function mustRepeatIfKilled({ home, formerHomes }: World, { domain }: Place): boolean {
   return domain !== home && formerHomes.has(domain);

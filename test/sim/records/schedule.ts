@@ -11,7 +11,10 @@ export const FOLDERS_MAX = 4;
  * existing copies. `file` is a number that the operator takes modulo the number of existing record files.
  */
 export type Act =
-  /** Time passes. The other members decide what happens meanwhile; `killAt` kills a node at a write to the disk. */
+  /**
+   * The given number of half slots passes. `seed` decides at random what happens in this time, for example which blocks
+   * are lost. With `killAt`, a node is killed as soon as it makes this number of disk writes within one half slot.
+   */
   | { readonly do: 'wait'; readonly halfSlots: number; readonly seed: number; readonly killAt?: number }
   | { readonly do: 'start'; readonly folder: number; readonly killAt?: number }
   | { readonly do: 'stop'; readonly folder: number }
@@ -42,7 +45,10 @@ export interface Schedule {
   readonly machineOf: readonly number[];
   /** For each machine, the milliseconds by which its clock is fast (or slow, if negative). */
   readonly skewMs: readonly number[];
-  /** For each machine, whether its nodes have a folder for watermarks. */
+  /**
+   * For each machine, whether it has a folder for watermarks (the last signed headers, outside of the data folders).
+   * All nodes of a machine use the same folder for watermarks.
+   */
   readonly hasWatermarks: readonly boolean[];
   readonly acts: readonly Act[];
 }
@@ -70,7 +76,10 @@ export function drawSchedule(seed: number): Schedule {
   };
 }
 
-/** Draws one to five acts. Some of them follow one another, as the acts of an operator do. */
+/**
+ * Draws one to five acts. If there are several, their order is a usual order of the acts of an operator, for example
+ * `export`, `import`, `start` and `wait`.
+ */
 function drawScene(random: SeededRandom): readonly Act[] {
   const [folder, other] = [random.below(FOLDERS_MAX), random.below(FOLDERS_MAX)];
   const killed = () => (random.chance(0.25) ? { killAt: Math.ceil(WRITES_MAX * random.fraction() ** 1.5) } : {});

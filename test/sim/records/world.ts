@@ -1,6 +1,7 @@
 /**
- * A world of one to three machines with up to four data folders, which all have the keys of one delegate, and a network
- * of honest delegates. The world runs the nodes, and collects each header that the delegate signs anywhere.
+ * A world of one to three machines. All machines together have at most four data folders. The nodes of all these
+ * folders have the keys of one and the same delegate. All other delegates of the network are honest. The world runs the
+ * nodes, and collects each header that any of these nodes signs for the delegate.
  */
 
 import { journalFileOf, openJournal, type JournalFile } from '../../../src/node/journal-file.ts';
@@ -23,7 +24,11 @@ const STEP_MS = (BLOCK_TIME_S * 1000) / 2;
 const STEPS_OF_MOVE = 3;
 /** A running node notices a step of the clock of at least this size (`clock-watch.ts`). */
 const NOTICED_MS = 2000;
-/** An act takes this time, so two commands never have the same second. */
+/**
+ * An act is one step of a schedule, for example an export or an import. At the start of each act, the time of the world
+ * advances by this number of milliseconds. The number exceeds one second, so two acts never start in the same second of
+ * the world's time.
+ */
 const ACT_MS = 1100;
 
 export const baseChain = chainUntil(BASE_SLOTS);
@@ -31,7 +36,11 @@ export const baseChain = chainUntil(BASE_SLOTS);
 export interface Folder extends Content {
   readonly path: string;
   readonly machine: number;
-  /** The folder itself if its node has no watermarks, otherwise the machine: nodes of one domain share watermarks. */
+  /**
+   * A domain is a set of folders whose nodes share watermarks (newest signed headers, in files outside of the data
+   * folders). If the machine of this folder keeps watermarks, the domain is the machine. Otherwise the folder is a
+   * domain of its own.
+   */
   readonly domain: string;
   /** The chain in the folder; undefined if the folder does not exist. */
   chain: HeaderChain | undefined;
@@ -49,18 +58,29 @@ export class RecordsWorld {
   readonly folders: readonly Folder[];
   readonly signed: Signed[] = [];
   readonly records: RecordFile[] = [];
-  /** The domain in which the delegate may sign. */
+  /**
+   * The domain (a machine, or a single data folder; see `Folder.domain`) in which the delegate is allowed to sign at
+   * present.
+   */
   home: string;
-  /** Number of times that the home has changed. */
+  /**
+   * Number of times that the delegate has moved to another domain (a machine, or a single data folder; see
+   * `Folder.domain`).
+   */
   era = 0;
-  /** Domains that have been the home at some time, including the present home. */
+  /**
+   * All domains (machines or single data folders; see `Folder.domain`) in which the delegate was allowed to sign at any
+   * time, including the present one (`home`).
+   */
   readonly formerHomes = new Set<string>();
   /**
-   * For each domain, the number of the act that last restored the domain's folder of watermarks from a copy. The folder
-   * also contains the notes about imports (`imported-records.ts`), so the act restored these notes, too.
+   * For each machine that keeps watermarks (newest signed headers, in files outside of the data folders), the number of
+   * the act (step of the schedule) that last restored the folder of these files from a copy. This folder also contains
+   * the notes about imports (`imported-records.ts`), so the act restored these notes, too. The keys of the map are
+   * values of `Folder.domain`.
    */
   readonly notesSince = new Map<string, number>();
-  /** Number of the present act. */
+  /** Number of the present act (step of the schedule); 0 before the first act. */
   at = 0;
   /** The first two headers that contradict each other. */
   contradiction: string | undefined;
@@ -112,7 +132,7 @@ export class RecordsWorld {
     this.watermarksOf(folder)?.write(OWN, { last: header });
   }
 
-  /** The next act begins. */
+  /** Begins the next act (step of the schedule). */
   nextAct(): void {
     this.at += 1;
     this.#nowMs += ACT_MS;
@@ -174,9 +194,11 @@ export class RecordsWorld {
   }
 
   /**
-   * The network continues on a branch without its newest blocks. Nodes follow when fork choice prefers the branch. As
-   * in a real network, no switch lowers the prevoted height. Generation 2 has no finality, so a node without a record
-   * cannot know the height of a lost block there.
+   * In generation 3, the network drops up to `blocks` of its newest blocks, and later continues with other blocks.
+   * Nodes follow when fork choice prefers the new branch. As in a real network, `maxHeightPrevoted` of the network's
+   * chain never falls. In generation 2, the method changes nothing, because no block becomes final: a node without the
+   * signing record cannot find out the heights of dropped blocks of the delegate, and could sign a second block at such
+   * a height.
    */
   #reorganise(blocks: number): void {
     if (!this.rules.hasFinality) return;
@@ -229,8 +251,9 @@ export class RecordsWorld {
   }
 
   /**
-   * The delegate moves to the domain of a folder. The nodes of the old domain are stopped. The move takes more than one
-   * slot: in generation 2, a new node need not wait if the chain has had no block of the delegate for two rounds.
+   * Moves the delegate to the domain of `folder` (a machine, or a single data folder; see `Folder.domain`), and stops
+   * the nodes in all other domains. The move takes `STEPS_OF_MOVE` half slots. During this time, no node signs for the
+   * delegate, and the other delegates miss no slot.
    */
   moveHome(folder: Folder): void {
     for (const each of this.folders) if (each.domain !== folder.domain) this.stop(each);
@@ -241,7 +264,8 @@ export class RecordsWorld {
   }
 
   /**
-   * Leaves one folder alone: its node runs with a right clock in a network without faults.
+   * Stops all nodes, and then starts only the node of `folder`. All clocks are right, and the network has no faults.
+   * The method ends when the node has signed, or after `slots` slots.
    *
    * @returns the reason why the node did not sign; undefined if it has signed
    */

@@ -1,6 +1,6 @@
 /**
- * Tests networks of generation 2, in which no block becomes final. A node must forge only with consensus, and after a
- * partition all nodes must agree on one chain again.
+ * Tests networks of generation 2, in which no block becomes final. A node must forge only if enough of its peers have
+ * the same tip as the node (consensus). After a partition, all nodes must agree on one chain again.
  */
 
 import test from 'ava';

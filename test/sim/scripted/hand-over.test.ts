@@ -34,7 +34,7 @@ async function begin(network: WorldOptions['network'], { watermarks = [] }: { re
       if (node === OLD) return delegates.slice(0, MOVING);
       return node === NEW ? [] : delegates.slice(MOVING).filter((_, index) => index % 2 === node);
     },
-    // The nodes with watermarks also check whether their delegates have signed on another node.
+    // Not only node 3, but also the nodes in `watermarks` check whether their delegates have signed on another node.
     riskDoubleForgingOf: (node) => node !== NEW && !watermarks.includes(node),
     hasWatermarksOf: (node) => watermarks.includes(node),
   });
@@ -130,8 +130,9 @@ test('a watermark from another genesis of the network does not count as a record
   }
   enable(world, keys);
   await slots(205);
-  // The new node must ignore the watermark. It must wait like a node without a record, with the code
-  // `FORGING_HAND_OVER`.
+  // The test has written watermarks (newest signed headers of delegates) for the new node. These watermarks belong to
+  // another chain: their `firstBlockId` is not the id of block 2 of this chain. The new node must ignore them. It must
+  // wait like a node without a signing record, with the code `FORGING_HAND_OVER`.
   const { entries } = world.node(NEW).journal;
   t.false(keys.some((keyPair) => entries.get(publicKeyOf(keyPair))?.some(({ blockId }) => blockId === '1')));
   t.true((world.counts.get('FORGING_HAND_OVER') ?? 0) > 0);

@@ -22,10 +22,10 @@ const ALL = Array.from({ length: NODES }, (_, index) => index);
  * the limit `half`, and 95 % of them must keep the limit `most`.
  */
 const BOUNDS = {
-  // In generation 2, a node sends its new transactions to a peer about once per second.
+  // In generation 2, the time between two messages with new transactions to the same peer is at least one second.
   2: { half: 1.5, most: 3 },
-  // In generation 3, a node announces its new transactions to a peer about every five seconds. The peer then requests
-  // these transactions.
+  // In generation 3, the time between two announcements of new transactions to the same peer is at least five seconds.
+  // After an announcement, the peer requests the announced transactions that it lacks.
   3: { half: 4.5, most: 6.5 },
 } as const;
 

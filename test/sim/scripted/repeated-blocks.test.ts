@@ -1,6 +1,8 @@
 /**
- * Tests a node that has to switch to a better branch while an inbound stranger holds its sync. The stranger claims a
- * far better chain, and then sends the node the node's own blocks, one by one.
+ * Tests a node that must switch to a better branch although the node is busy with a sync from a stranger (a peer that
+ * the node did not dial, and that no option of the operator names). The stranger claims a far better chain, but then
+ * sends the node the node's own blocks, one by one. A node syncs from one peer at a time, so the node can download the
+ * better branch only after the sync from the stranger has ended.
  */
 
 import test from 'ava';
@@ -34,8 +36,10 @@ for (const generation of [3, 2] as const) {
     scripted.world.wire.heal();
     const slots = await scripted.meet();
     t.log(`${slots} slots, ${replay.answers} answers of the stranger`);
-    // Two slots are for new connections, because a node dials its peers every ten seconds. Two slots are for the time
-    // budget of the stranger and for the download.
+    // Two slots are for new connections, because a node dials its peers every ten seconds. The other two slots are for
+    // the end of the sync from the stranger, and for the download of the better branch. The sync from the stranger ends
+    // at the latest when the stranger has used up the time that the node grants a peer for sending blocks
+    // (`peer-time-budget.ts`).
     t.true(slots <= 4, `${slots} slots`);
     await scripted.world.close();
   });

@@ -61,7 +61,9 @@ for (const generation of [2, 3] as const)
       network: { ...networkOf(generation), delegates, activeDelegates: delegates },
       forgersOf: (node, all) => (node === 3 ? [] : node === 1 ? all.slice(shared) : all.slice(0, shared)),
     });
-    // Node 2 forges first, so it has records. Node 0 has none, and takes over after node 2 is away.
+    // Nodes 0 and 2 have the keys of the same six delegates. Node 2 forges with them first, so its signing journal has
+    // headers of these delegates. The signing journal of node 0 has no headers. After the crash of node 2, node 0
+    // begins to forge with these delegates.
     for (const node of [1, 3, 2]) await world.node(node).start();
     await slots(world, 6 * delegates);
     world.node(2).crash();
@@ -220,7 +222,8 @@ for (const generation of [2, 3] as const)
             { account: 1, delegates: Array.from({ length: active - 1 }, (_, index) => index + 1) },
           ],
         },
-        // Nodes 0 and 2 have the delegate.
+        // Nodes 0 and 2 have the keys of the same delegate: the first delegate of the network. Node 1 has the keys of
+        // all other delegates, and node 3 has no keys.
         forgersOf: (node, all) => (node === 3 ? [] : node === 1 ? all.slice(1) : all.slice(0, 1)),
       });
       const { accounts, delegates } = world.network;
@@ -279,7 +282,7 @@ for (const generation of [2, 3] as const)
     const world = worldOf(generation, {
       nodes: 4,
       network: { ...networkOf(generation), delegates, activeDelegates: delegates },
-      // Node 2 has the delegates of node 0, too, and further ones. Node 3 has none.
+      // Node 2 has the keys of the delegates of node 0, and also the keys of other delegates. Node 3 has no keys.
       forgersOf: (node, all) =>
         [all.slice(0, shared), all.slice(shared, 12), [...all.slice(0, shared), ...all.slice(12)], []][node] ?? [],
     });
@@ -304,7 +307,8 @@ test('generation 2: slots in which the node did not hear the network do not coun
   const world = worldOf(2, {
     nodes: 4,
     network: { ...networkOf(2), delegates, activeDelegates: delegates },
-    // Node 2 has the delegates of node 0, too, and so many further ones that its branch becomes the longer one.
+    // Node 2 has the keys of the delegates of node 0, and also the keys of so many other delegates that the branch of
+    // node 2 becomes longer than the branch of node 0.
     forgersOf: (node, all) =>
       [all.slice(0, shared), all.slice(shared, 8), [...all.slice(0, shared), ...all.slice(10)]][node] ?? [],
   });

@@ -1,7 +1,9 @@
 /**
- * Tests two nodes on which the same delegates are enabled by mistake. They see each other's blocks. The node that
- * starts first forges with these delegates. While this node forges, the other node must not sign for these delegates.
- * The transactions make the blocks of two nodes differ.
+ * Tests two nodes on which the same delegates are enabled by mistake. The two nodes receive each other's blocks. The
+ * node that starts first forges with these delegates. While this node forges, the other node must not sign for these
+ * delegates. During the tests, random nodes receive transfers. If both nodes sign a block for the same slot, their
+ * blocks therefore usually contain different transfers and have different ids, so the tests can detect that both nodes
+ * signed.
  */
 
 import test from 'ava';

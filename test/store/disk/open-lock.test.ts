@@ -16,9 +16,10 @@ import { temporaryFolder } from '../backends.ts';
 const HOLDER = fileURLToPath(new URL('../../support/lock-holder.js', import.meta.url));
 const WRITER = fileURLToPath(new URL('./reopening-writer.js', import.meta.url));
 /**
- * Number of times that the writer opens the store during the test. In each of six runs without the open lock, this
- * number was large enough to show the errors that the lock prevents: the writer was refused at least once, and a reader
- * was refused at least once.
+ * Number of times that the writer opens the store during the test. The open lock is the lock that a process takes
+ * before it opens or closes the store (`withOpenLock`). In each of six runs without this lock, this number was large
+ * enough to show the errors that the lock prevents: the writer was refused at least once, and a reader was refused at
+ * least once.
  */
 const OPENINGS = 600;
 

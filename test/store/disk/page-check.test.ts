@@ -82,8 +82,8 @@ test('whatever bytes of a page change, the check ends with a result and reads no
           const { damage } = checkPages(path);
           return damage === undefined || damage.length > 5;
         } catch (error) {
-          // `checkPages` may throw for an invalid page size. The store calls `examineDataFile` first, which checks the
-          // page size.
+          // If the page size in the file is invalid, it is possible that `checkPages` throws a `RangeError`. The test
+          // accepts this error, because the store first calls `examineDataFile`, which refuses an invalid page size.
           return page < 2 && error instanceof RangeError;
         } finally {
           write(path, page * PAGE_BYTES, whole.subarray(page * PAGE_BYTES, (page + 1) * PAGE_BYTES));

@@ -17,8 +17,8 @@ const OPTIONS = { codec: FAKE_CODEC, params: paramsWith(), shortListMax: 4 };
 
 /**
  * An event of the property test: one action on the stores that the test compares. The store `prompt` writes its index
- * entries with each block, and the store `deferred` may write them later. Both stores get the events `append`, `fail`
- * and `revert`. Only `deferred` gets the other events.
+ * entries with each block. The store `deferred` writes them later while its indexing is deferred. Both stores get the
+ * events `append`, `fail` and `revert`. Only `deferred` gets the other events.
  */
 const event = fc.oneof(
   {
@@ -31,7 +31,8 @@ const event = fc.oneof(
   },
   fc.record({ kind: fc.constant('fail' as const), seed: fc.nat(), reverts: fc.boolean() }),
   fc.record({ kind: fc.constant('revert' as const), blocks: fc.integer({ min: 1, max: 2 }) }),
-  // The test stops the backfill after `steps` database transactions. The backfill may end earlier.
+  // In this event, the store writes missing index entries (a backfill). The test stops the backfill after `steps`
+  // database transactions, unless the backfill needs fewer database transactions.
   fc.record({
     kind: fc.constant('backfill' as const),
     steps: fc.oneof(fc.nat(12), fc.constant(Infinity)),
@@ -215,8 +216,9 @@ for (const isLookedUp of [false, true]) {
     const steps = deferred.backfill({ pagesMax: 1 })[Symbol.iterator]();
     t.false(steps.next().done);
     t.throws(() => fail(deferred, 5, false));
-    // The lookup loads the missing entries from the blocks again. In the pending index batch, they may then have other
-    // row numbers than in the backfill that began before.
+    // After the failed transaction, the missing index entries are no longer in memory. The lookup computes them from
+    // the blocks again. Perhaps their positions in memory (row numbers) then differ from the positions that the running
+    // backfill uses.
     if (isLookedUp) t.false(deferred.hasTransaction('1'));
     t.throws(() => steps.next(), { message: /the pending entries are in memory until the backfill ends/ });
     t.is(deferred.indexLag, lag);
@@ -241,9 +243,9 @@ test('a backfill larger than the memory runs in chunks, and continues after a ki
   };
   const parts = [lacking()];
   t.true((parts[0] ?? 0) > 10 * limits.transactionsMax, parts.join());
-  // Each pass of the loop stands for a process with a backfill. In the first pass and in every second pass after it,
-  // the process is killed right after the first part of the backfill. In the other passes, it is killed one database
-  // transaction later.
+  // Each pass of the loop stands for a process that runs a backfill (a job that writes missing index entries). In the
+  // first pass and in every second pass after it, the process is killed right after the first part of the backfill. In
+  // the other passes, the process is killed one database transaction later.
   for (let left = lacking(), processes = 0; left > 0; left = lacking(), processes += 1) {
     t.true(processes < 100, 'each comes further');
     let stepsMore = processes % 2;

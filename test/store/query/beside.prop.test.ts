@@ -1,4 +1,4 @@
-/** Tests the answers of reading processes while another process writes the store. */
+/** Tests the answers of processes that read a store while another process writes this store. */
 
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

@@ -29,7 +29,10 @@ function storeWith(count: number): StoredChain {
   return store;
 }
 
-/** Calls `work` with the queries of a store, and returns the result and the number of accounts that the query read. */
+/**
+ * Makes a store and calls `work` with an object that answers queries about this store. Returns the result of `work`,
+ * and the number of reads of an account from the store during `work`.
+ */
 function counted<T>(work: (chain: ChainQueries) => T): [result: T, reads: number] {
   const store = storeWith(50);
   let reads = 0;
