@@ -808,7 +808,7 @@ export interface Operations2 {
     parameters: Record<never, never>;
     answer: string;
   };
-  /** Shows the name and version of the software, and the paths of the documentation and the dashboard (`pages`). `paths` lists all GET paths below `/api` that have no path parameter, except `/api` itself and the paths in `pages`. */
+  /** Shows the name and version of the software. `pages` has the paths of the documentation, of the OpenAPI description, and of the dashboard if the node serves it. `paths` lists all GET paths below `/api` that have no path parameter, except `/api` itself and the paths in `pages`. */
   'GET /': {
     parameters: Record<never, never>;
     answer: {
@@ -1670,7 +1670,7 @@ export interface Operations3 {
     parameters: Record<never, never>;
     answer: string;
   };
-  /** Shows the name and version of the software, and the paths of the documentation and the dashboard (`pages`). `paths` lists all GET paths below `/api` that have no path parameter, except `/api` itself and the paths in `pages`. */
+  /** Shows the name and version of the software. `pages` has the paths of the documentation, of the OpenAPI description, and of the dashboard if the node serves it. `paths` lists all GET paths below `/api` that have no path parameter, except `/api` itself and the paths in `pages`. */
   'GET /': {
     parameters: Record<never, never>;
     answer: {

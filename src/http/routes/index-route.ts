@@ -23,7 +23,7 @@ export function indexRoute(routes: readonly Route[], hasDashboard: boolean): Env
     method: 'GET',
     path: '/',
     summary:
-      'Shows the name and version of the software, and the paths of the documentation and the dashboard (`pages`). `paths` lists all GET paths below `/api` that have no path parameter, except `/api` itself and the paths in `pages`.',
+      'Shows the name and version of the software. `pages` has the paths of the documentation, of the OpenAPI description, and of the dashboard if the node serves it. `paths` lists all GET paths below `/api` that have no path parameter, except `/api` itself and the paths in `pages`.',
     parameters: [],
     unknownParameters: 'ignored',
     errors: {},
