@@ -118,8 +118,9 @@ function outputIsThere() {
 }
 
 /**
- * Writes the id of the current commit to the record of the last build. A commit that changes no source file causes no
- * new build, so the record would otherwise keep the id of an older commit.
+ * Writes the id of the current commit to the record of the last build. The commit can change without a change of the
+ * source files on the disk, for example when changes are committed that are built already. This causes no new build, so
+ * the record would otherwise keep the id of an older commit.
  */
 function noteCommit() {
   const record = JSON.parse(readFileSync(RECORD, 'utf8'));

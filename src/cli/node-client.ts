@@ -23,8 +23,8 @@ export interface NodeState {
    */
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
   /**
-   * Present when the node has no peers and needs none: its configuration allows no peers, or its own delegates forge
-   * all blocks of the network.
+   * Present when the node has no peers and needs none: its configuration allows no peers, or its configuration names no
+   * other node as a peer, and all delegates of the round of the next block forge on this node.
    */
   readonly isAlone?: true;
   /**

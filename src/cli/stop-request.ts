@@ -34,9 +34,9 @@ export interface StopRequest {
   /** What caused the stop: the name of a signal, or the text `the end of its supervisor`. */
   readonly by: string;
   /**
-   * Exit code with which the program ends after this stop. If a signal of `OTHER_ENDING_SIGNALS` caused the stop, the
-   * value is `EXIT.failed`, so that a service manager such as systemd restarts the program. Otherwise, the value is
-   * `EXIT.ok`.
+   * Exit code with which the program ends if this stop is orderly: no error occurs, the stop ends in time, and no
+   * second signal arrives. If a signal of `OTHER_ENDING_SIGNALS` caused the stop, the value is `EXIT.failed`, so that a
+   * service manager such as systemd restarts the program. Otherwise, the value is `EXIT.ok`.
    */
   readonly exitCode: ExitCode;
 }
@@ -71,8 +71,8 @@ export function stopRequest(onSecond: (signal: string) => void): Promise<StopReq
           process.exit(EXIT.failed);
         });
       } catch {
-        // `process.on` throws an error if the system does not have the signal. The process then cannot receive the
-        // signal, and needs no listener for it.
+        // `process.on` throws an error if the system refuses a listener for the signal. The process then runs without
+        // this listener.
       }
     };
     for (const signal of STOP_SIGNALS) listen(signal, EXIT.ok);

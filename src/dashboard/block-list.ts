@@ -29,7 +29,7 @@ export function withAnswered<Kept extends Link>(kept: readonly Kept[], answer: r
   if (newest === undefined || oldest === undefined) return kept;
   const above = kept.filter(({ height }) => height > newest.height);
   const next = above.at(-1);
-  // The list `kept` has the blocks that the dashboard had before this answer. `next` is the lowest block of `kept`
+  // The list `kept` has the blocks to which the function adds the answer. `next` is the lowest block of `kept`
   // above `newest`. If `next` is one height above `newest`, but has another parent, all blocks of `kept` above `newest`
   // belong to another branch. The function drops these blocks.
   const isOther = next?.height === newest.height + 1 && next.previousBlockId !== newest.id;

@@ -68,8 +68,9 @@ export interface Imported {
  * (`isCopy`): all delegates of the record then wait before they sign. The second step stores two marks of the import:
  * an entry on this machine (`ImportedRecords`), and the mark `isCopy` in the file of the record. The third step ends
  * the waits from the first step, except the waits that are necessary for another reason. The third step is left out if
- * the record is a copy, if the record was possibly imported before, or if the journal or a watermark shows that the
- * whole record is possibly outdated.
+ * the record is a copy, if the record was possibly imported before, if the marked record could not be written to the
+ * file (for example because the disk is full), or if the journal or a watermark shows that the whole record is possibly
+ * outdated.
  *
  * It is possible that the process ends, or that a write fails, between two of these steps. Even then, a node that
  * imports the record signs without a wait only after its import has marked the file, or has found that the file cannot
@@ -79,7 +80,7 @@ export interface Imported {
  * If the process ends after the second step has stored one of its two marks, and the operator repeats the import, the
  * repetition counts as an import of a copy. There is one exception: the file has no mark, and the third step has
  * already ended the waits of all delegates of the record. The repetition then has the kind `known` (see
- * `IMPORT_KINDS`), and no delegate waits.
+ * `IMPORT_KINDS`), and causes no new wait.
  */
 export function importRecord({
   journal,

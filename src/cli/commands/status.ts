@@ -57,7 +57,8 @@ function versionText({ version, build }: { readonly version: string; readonly bu
 /**
  * Returns rows with the height of the network, the number of peers, and the consensus (the percentage of connected
  * peers that have the same tip as the node). For a node that has no peers and needs none (its configuration allows
- * no peers, or its own delegates forge all blocks of the network), returns a single row that says this.
+ * no peers, or names no other node as a peer, and all delegates of the round of the next block forge on this node),
+ * returns a single row that says this.
  */
 function networkRows({ isAlone, networkHeight, consensus }: NodeState, peers: number): readonly [string, string][] {
   if (isAlone === true) return [['peers', 'none wanted']];

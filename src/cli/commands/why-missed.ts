@@ -58,8 +58,8 @@ interface Report {
   readonly looks?: readonly { readonly fromSlot: number; readonly toSlot: number }[];
   /**
    * Ranges of slots during which the tip of the queried node stayed at the height `height - 1`. In these slots, the
-   * node used the forging order of the round of `height`. It is possible that, before the last slot of such a range,
-   * other nodes had already begun a later round, which has another forging order.
+   * node used the forging order of the round of `height`. It is possible that other nodes began a later round, which
+   * has another forging order, in the last slot of such a range or earlier.
    */
   readonly oldOrders?: readonly { readonly fromSlot: number; readonly toSlot: number; readonly height: number }[];
 }

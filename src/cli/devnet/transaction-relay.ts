@@ -78,7 +78,10 @@ export class TransactionRelay {
     this.#kept = [...this.#kept, ...arrived].slice(-KNOWN_TRANSACTIONS_MAX);
   }
 
-  /** Returns the transactions that were given to `add` and `keep` since the last call of `take`. */
+  /**
+   * Removes and returns the transactions that `keep` and `add` have stored since the last call of `take`, except those
+   * that `forget`, or the maximum number of kept transactions, has dropped.
+   */
   take(): readonly Arrived[] {
     const arrived = [...this.#kept, ...this.#arrived];
     this.#kept = [];

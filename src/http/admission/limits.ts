@@ -52,7 +52,7 @@ export const BODY_BYTES_MAX = 128 * 1024;
  * Maximum number of levels of objects and lists in a request body. A transaction has at most 258 levels, because its
  * asset has at most 256 levels. If the node has reading processes (processes that answer HTTP for the node), these
  * processes send request bodies to the node's own process in messages. In a measurement, Node.js 20 could not read a
- * message with more than 1,900 levels, and the process that received the message ended.
+ * message with about 1,900 levels, and the process that received the message ended.
  */
 export const BODY_LEVELS_MAX = 500;
 

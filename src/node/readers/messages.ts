@@ -121,6 +121,7 @@ export interface LimitReport {
   /**
    * Change of the number of connections of trusted clients since the last report. A client is trusted if it runs on
    * this machine, or if its address is in `http.accessWhitelist` (see `createTrust`).
+   * Networks in this list that are wider than /8 (IPv4) or /32 (IPv6) make no client trusted.
    */
   readonly trusted: number;
   /**

@@ -26,9 +26,9 @@ const WAIT_MS_MAX = 5_000;
 const PAUSES_MS = [1, 3, 2, 7, 5];
 
 /**
- * Calls `work` under the open lock, so that no other process in the container of this process opens or closes the
- * database during the work. The function releases the lock when `work` returns or throws, so `work` must be
- * synchronous.
+ * Calls `work` under the open lock, so that no other process opens or closes the database during the work. Only
+ * processes in the same container count, or, outside of containers, processes of the same machine. The function
+ * releases the lock when `work` returns or throws, so `work` must be synchronous.
  *
  * @param directory folder of the database. `work` runs without the lock if this folder does not exist or is not
  *   writable, or if another process still holds the lock after `waitMsMax` milliseconds
