@@ -28,8 +28,8 @@ const CLOCK_GLOBALS = [
 const PURE_GLOBALS = [...CLOCK_GLOBALS, ...['process', 'console', 'fetch'].map((name) => ({ name, message: PROCESS }))];
 
 /**
- * Expressions that read the clock, which these rules forbid. The rules allow other uses of `Date`, for example the
- * conversion of a given time to text.
+ * Expressions that read the clock, which these rules forbid in addition to `Date.now` (see `no-restricted-properties`).
+ * Uses of `Date` that do not read the clock are allowed, for example the conversion of a given time to text.
  */
 const CLOCK_READS = [
   { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: TIME },

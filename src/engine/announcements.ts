@@ -255,7 +255,7 @@ export class Announcements<T> {
    * item again after `waitMs`, because it is possible that the peer disconnects. If the pool no longer has the
    * transaction of the item (`isCurrent` returns false), the method also checks the item again after `waitMs`, because
    * it is possible that the pool gets the transaction again. In all other cases, the method announces the item again.
-   * The method never removes an entry from the map `#current`, because a list in `#logs` still contains the entry. If
+   * While a list in `#logs` contains an entry, the method does not remove this entry from the map `#current`. If
    * the pool gets the transaction again, `#add` adds a second entry of the item, finds the first entry in the map, and
    * marks the first entry as replaced. Without this mark, one message could contain the item twice.
    */

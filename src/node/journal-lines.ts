@@ -38,7 +38,7 @@ export interface Known {
   /**
    * Timestamp of the newest block of the delegate that another node signed. Only blocks count that this node has
    * received or found on its chain (`Waits.noteForeign`), or that an imported record names. A header that this node
-   * signs or imports with the same or a later timestamp removes the value.
+   * signs with the same or a later timestamp removes the value.
    */
   readonly foreignS?: number;
   /** Unix time in whole seconds at which the delegate moved to another node. */

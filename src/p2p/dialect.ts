@@ -166,9 +166,9 @@ export const CLOSE = {
   forbidden: { code: 4403, reason: 'Peer is not allowed to connect' },
   duplicate: { code: 4404, reason: 'Peer has a duplicate connection' },
   /**
-   * The node closes a connection with this code if the small frames (`SMALL_WEIGHT_MAX`) of the peer exceed their byte
-   * budgets by more than `FLOOD_BYTES_MAX` in one window (`FLOOD_WINDOW_MS`). lisk-sdk has no code for this case, so
-   * this project defines the code 4429. If a connection closes with an unknown code, a node of lisk-sdk dials again.
+   * The node closes a connection with this code if the dropped frames that count (`UnsolicitedBytesBudget.beyondBytes`)
+   * exceed `FLOOD_BYTES_MAX` in one window (`FLOOD_WINDOW_MS`). lisk-sdk has no code for this case, so this project
+   * defines the code 4429. If a connection closes with an unknown code, a node of lisk-sdk dials again.
    */
   overflow: { code: 4429, reason: 'Peer sends more than is read' },
   query: {

@@ -63,12 +63,11 @@ export interface FrameFilterEvents {
   /** Called when a peer has sent `FRAMES_PER_SECOND_CUT` frames in a second. The handler must close the connection. */
   flooded(detail: string): void;
   /**
-   * Called when, in the present window (`FLOOD_WINDOW_MS`), the filter has dropped frames of at most `SMALL_WEIGHT_MAX`
-   * bytes because of a byte budget (`UnsolicitedBytesBudget.beyondBytes`), and these frames have more than
-   * `FLOOD_BYTES_MAX` bytes together. Attackers cannot make an honest peer send so many bytes in one window. The
-   * handler must close the connection without a penalty for the address, and call `FrameFilter.close`. Until the call
-   * of `FrameFilter.close`, the filter calls the handler again for each further frame that it drops because of a byte
-   * budget.
+   * Called when the filter has dropped a frame because of a byte budget, and the dropped frames that count in the
+   * present window (`UnsolicitedBytesBudget.beyondBytes`) have more than `FLOOD_BYTES_MAX` together. Attackers cannot
+   * make an honest peer send so many bytes in one window. The handler must close the connection without a penalty for
+   * the address, and call `FrameFilter.close`. Until the call of `FrameFilter.close`, the filter calls the handler
+   * again for each further frame that it drops because of a byte budget.
    */
   overflowed(detail: string): void;
 }

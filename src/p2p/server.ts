@@ -81,8 +81,8 @@ interface ListenerEvents {
   flooded(link: Link | undefined, ip: string, detail: string): void;
   /**
    * Called after the server has closed a connection because the frame filter dropped too many bytes in one window
-   * (`FLOOD_WINDOW_MS`): the frames of at most `SMALL_WEIGHT_MAX` bytes that the filter dropped because of a byte
-   * budget had a weight of more than `FLOOD_BYTES_MAX` together. The handler must not penalise the address.
+   * (`FLOOD_WINDOW_MS`): `UnsolicitedBytesBudget.beyondBytes` exceeded `FLOOD_BYTES_MAX`. The handler must not penalise
+   * the address.
    */
   overflowed(ip: string, detail: string): void;
   /** Called after the server has closed a connection because of an error of this node. */

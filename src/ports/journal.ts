@@ -103,7 +103,8 @@ export interface SigningJournal {
   /**
    * Returns the timestamp that `hold` has stored for the newest block of the delegate that another node signed. The
    * result is undefined if `hold` has stored no such timestamp. The result is also undefined if, after the call of
-   * `hold`, this node signed or imported a header of the delegate with the same or a later timestamp.
+   * `hold`, this node signed a header of the delegate with the same or a later timestamp. After an import of such a
+   * header, the journal removes the timestamp only in some cases.
    */
   foreignS(publicKey: PublicKey): number | undefined;
   close(): void;

@@ -204,12 +204,12 @@ export interface PeerVerdict {
   /** Port of the peer; absent for a banned IP address at which the node knows no peer. */
   readonly wsPort?: number;
   /**
-   * The verdict is `dropped` if the connection ended, or if a dial failed for a reason that will not pass (for example,
-   * because the peer belongs to another network). If the peer connects again, its verdict is no longer `dropped`. The
-   * verdict `waiting` means that the node will not dial the peer before `untilMs`. If the verdict is `waiting` and
-   * `untilMs` is absent, the node does not dial the peer again, except after a restart of the node, or after the end of
-   * a connection that the peer opened. The verdict is `known` if the node knows the address, and can dial the address
-   * now.
+   * The verdict is `dropped` if the connection ended, or if a dial failed for a reason that does not change while both
+   * nodes run (for example, because the peer belongs to another network). If the peer connects again, its verdict is no
+   * longer `dropped`. The verdict `waiting` means that the node will not dial the peer before `untilMs`. If the verdict
+   * is `waiting` and `untilMs` is absent, the node does not dial the peer again, except after a restart of the node, or
+   * after the end of a connection that the peer opened. The verdict is `known` if the node knows the address, and can
+   * dial the address now.
    */
   readonly verdict: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known';
   readonly direction?: 'inbound' | 'outbound';

@@ -25,7 +25,7 @@ export type TransactionVerdict =
   | { readonly status: 'pending'; readonly errors: readonly TransactionError[] }
   | { readonly status: 'fail'; readonly errors: readonly TransactionError[] };
 
-/** The reason why a signature for a transaction of a multisignature group was not added to the transaction. */
+/** The reason why a single signature that was sent as the signature of a member was not added to a transaction. */
 export interface MemberSignatureRefusal {
   readonly errors: readonly TransactionError[];
   /**

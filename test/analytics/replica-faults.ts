@@ -25,7 +25,8 @@ export interface ReplicaFaultsReport {
   /**
    * During a `lags` fault, the replica that lacks rows runs alone for some time. Then the test restarts the other
    * replica. This member counts the `lags` faults in which the sink had not yet written all blocks of this fault before
-   * this restart. During each fault, the sink is to write `STEP_BLOCKS` blocks.
+   * this restart. During each fault, the sink writes until its number of blocks is the next
+   * multiple of `STEP_BLOCKS`.
    */
   readonly waits: number;
   /** For each comparison after a fault: a text for each table that differs from the rows of the chain. */

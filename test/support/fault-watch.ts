@@ -84,7 +84,7 @@ export class FaultWatch {
    * Returns true if the busy machine, and not the node, is perhaps the cause of a fault that the doctor names. Two
    * conditions must hold: the fault is in `OF_BUSY_MACHINES`, and the machine has been busy or has paused at some time
    * since the start of this watch. The second condition includes earlier times, because the doctor still names such a
-   * fault many minutes after its cause.
+   * fault for 15 minutes after its cause.
    */
   isOfMachine(code: FaultCode): boolean {
     return OF_BUSY_MACHINES.includes(code) && !this.isMachineSteady;

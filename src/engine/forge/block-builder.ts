@@ -85,8 +85,9 @@ export class BlockBuilder {
   /**
    * Builds the block, and writes its header to the signing journal on disk before the block leaves this process.
    * Returns undefined in three cases. First, `slotToForge` returns undefined. Second, the double-forging guard
-   * (`guard`) does not allow the delegate to sign, because the new header could contradict an earlier header of the
-   * delegate. Third, a later step throws a ProtocolError, for example because the write to the journal fails.
+   * (`guard`) does not allow the delegate to sign, for example because the new header could contradict an
+   * earlier header of the delegate. Third, a step after `slotToForge` throws a ProtocolError, for example the guard,
+   * `Rules.forge` or the write to the journal.
    */
   build(tip: TipView, isOnDemand: boolean): Block | undefined {
     const { chain, clock, pool, journal, clockWatch, waitUpdates, guard, missedSlots } = this.#dependencies;

@@ -161,7 +161,7 @@ function passageOf(last: Reading, now: Reading): Passage {
  * Returns whether slots passed mainly because the system clock was set forward. In this case, the node had no time to
  * forge in the skipped slots. Only on Linux can the node read a clock that continues to run during a suspension
  * (`bootMs`). On other systems, a suspension looks like a step of the system clock, so the result is also true if the
- * suspension was longer than the time for which the machine ran.
+ * suspension took at least `SET_MS_MIN`, and was longer than the time for which the machine ran.
  */
 export function isSetPast({ ranMs, sleptMs = 0, setMs }: Passage): boolean {
   return setMs >= SET_MS_MIN && setMs > ranMs + sleptMs;

@@ -1,8 +1,8 @@
 /**
- * Usually, if the signing journal has no header of a delegate, the delegate does not sign until a block is final that
- * is newer than the start of the delegate's wait. This file finds out which of these delegates need not wait. A
- * delegate need not wait if no other node can have signed a header of the delegate on a branch that contains the newest
- * final block.
+ * Usually, in a generation with finality, if the signing journal has no header of a delegate, the delegate does not
+ * sign until a block is final that is newer than the start of the delegate's wait. This file finds out which of these
+ * delegates need not wait. A delegate need not wait if no other node can have signed a header of the delegate on a
+ * branch that contains the newest final block.
  */
 
 import type { SigningJournal } from '../../ports/journal.ts';

@@ -4,7 +4,8 @@
  *
  * If another node has signed for the delegate, this node assumes that the other node continues. The assumption ends
  * when two slots of the delegate, at least a round apart, have passed without a block, and this node got recent blocks
- * of other nodes shortly before and shortly after each of the two slots (`WatchedSlots`). In a generation with
+ * of the network shortly before and shortly after each of the two slots (`WatchedSlots`). On a node with two thirds of
+ * all delegates, blocks of this node count, too. In a generation with
  * finality, the delegate must also wait until its hand-over has ended: until the rules of the generation allow the
  * delegate to sign again (`HandOvers`). In this case, the second unused slot counts only if it comes after the end of
  * the hand-over.

@@ -57,8 +57,8 @@ export class Waits {
   /**
    * Call when forging of a delegate is switched on. Do not call for a delegate whose forging is already on. If the
    * record of the delegate is incomplete (the journal perhaps lacks headers of the delegate), its wait begins now,
-   * because it is possible that another node has signed for the delegate until now. The wait also begins again if
-   * forging of the delegate was on earlier and was then switched off.
+   * because it is possible that another node has signed for the delegate until now. This also applies if forging of
+   * the delegate was on earlier and was then switched off.
    */
   begin(publicKey: PublicKey): void {
     const { chain, journal } = this.#dependencies;

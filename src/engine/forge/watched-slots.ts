@@ -147,7 +147,7 @@ export class WatchedSlots {
 
   /**
    * Removes the mark `isHeardBefore` from all unused slots before `slot`: the class no longer assumes that this node
-   * got a block of another node shortly before such an unused slot. `SILENT_ROUNDS_MAX` gives the reason.
+   * heard the network shortly before such an unused slot. `SILENT_ROUNDS_MAX` gives the reason.
    */
   #beginAgain(slot: number): void {
     for (const [publicKey, slots] of this.#slots) {
@@ -197,8 +197,8 @@ export class WatchedSlots {
   }
 
   /**
-   * The first slot after `above` that the delegate left unused, and around which this node heard the network (got
-   * blocks of other nodes shortly before and shortly after the slot).
+   * The first slot after `above` that the delegate left unused, and around which this node heard the network
+   * (`hear` was called with slots shortly before and shortly after the slot).
    */
   firstHeard(publicKey: PublicKey, above: number): number | undefined {
     return this.#slots.get(publicKey)?.find((each) => each.slot > above && isHeard(each))?.slot;
@@ -211,8 +211,8 @@ export class WatchedSlots {
    * round apart count. If the distance between two consecutive slots with `isCounted` is two rounds or more, the count
    * begins again with the later slot.
    *
-   * @param isHeardOnly whether only slots count around which this node heard the network (got blocks of other nodes
-   *   shortly before and shortly after the slot)
+   * @param isHeardOnly whether only slots count around which this node heard the network (`hear` was called with
+   *   slots shortly before and shortly after the slot)
    */
   count(publicKey: PublicKey, isHeardOnly: boolean): CountedSlots {
     let [count, newest, before, lastCounted] = [0, -Infinity, -Infinity, -Infinity];

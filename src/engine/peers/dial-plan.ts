@@ -10,7 +10,7 @@ export type DialOutcome =
   | 'self'
   /** The peer is already connected; this node or the peer opened that connection. */
   | 'connected'
-  /** The peer is on another network or protocol, or refuses us for another reason that will not pass. */
+  /** The peer is on another network or protocol, or refuses us for another reason that does not change while both nodes run. */
   | 'hopeless'
   /** The dial failed for any other reason, for example because no node answers at the address at present. */
   | 'unreachable';

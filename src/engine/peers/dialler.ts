@@ -55,8 +55,8 @@ export interface DiallerOptions {
    */
   readonly seeds: ReadonlyMap<PeerId, PeerAddress>;
   /**
-   * Fixed and whitelisted peers. These peers stay in the peer book, even if a dial failed for a reason that will not
-   * pass, for example because the peer is on another network (`DialOutcome`, `hopeless`).
+   * Fixed and whitelisted peers. These peers stay in the peer book, even if a dial failed for a reason that does not
+   * change while both nodes run, for example because the peer is on another network (`DialOutcome`, `hopeless`).
    */
   readonly pinned: ReadonlySet<PeerId>;
   readonly intervals: PeerIntervals;
@@ -65,7 +65,7 @@ export interface DiallerOptions {
   /**
    * Called when a dial failed. Not called if the peer was already connected, or if the address leads back to this node.
    *
-   * @param isFinal true if the reason will not pass, for example because the peer is on another network
+   * @param isFinal true if the reason does not change while both nodes run, for example because the peer is on another network
    */
   dialFailed(peerId: PeerId, reason: CloseReason, isFinal: boolean): void;
 }

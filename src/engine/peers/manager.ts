@@ -269,9 +269,9 @@ export class PeerManager {
   }
 
   /**
-   * Connections that ended, and dials that failed for a reason that will not pass (for example, because the peer is on
-   * another network), oldest first. The list has at most `DROPPED_MAX` entries. If the list is full, each new entry
-   * replaces the oldest entry.
+   * Connections that ended, and dials that failed for a reason that does not change while both nodes run (for example,
+   * because the peer is on another network), oldest first. The list has at most `DROPPED_MAX` entries. If the list is
+   * full, each new entry replaces the oldest entry.
    */
   droppedPeers(): readonly DroppedPeer[] {
     return this.#dropped;

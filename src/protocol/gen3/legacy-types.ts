@@ -37,9 +37,8 @@ function typeOf<K extends PayloadKind>(
   assetToJson: (payload: Extract<Payload, { kind: K }>) => JsonObject,
   /**
    * The node calls this function only if `rebuilt` is true. The argument `known` is the asset as the node computes it
-   * from the payload. In some cases, nodes send the asset to their peers in another form, for example with an empty
-   * `data`. In these cases, the function returns this other form, and the node stores it. In all other cases, the
-   * function returns undefined, and the node stores nothing.
+   * from the payload. The function returns the asset in the form in which nodes send it to their peers (for example
+   * with an empty `data`), or undefined. The node stores the result only if it differs from `known`.
    */
   keptOf?: (asset: unknown, known: JsonObject) => JsonObject | undefined,
 ): TransactionType {

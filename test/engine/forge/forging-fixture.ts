@@ -39,8 +39,8 @@ export interface ForgingFixtureOptions {
   /** Whether the chain clock stands still, as in a devnet with stopped time. */
   readonly isChainClockFrozen?: boolean;
   /**
-   * Option of the double-forging guard. If true, a delegate does not wait for signs that another node signs headers for
-   * this delegate; default: true.
+   * Option of the double-forging guard. If true, a delegate signs without a wait, even if another node perhaps signs
+   * for it; default: true.
    */
   readonly riskDoubleForging?: boolean;
   /**

@@ -22,6 +22,7 @@ import { baseChain, RECORDS, type Folder, type RecordsWorld } from './world.ts';
 
 /**
  * Value of `Content.era` for a folder whose node the operator does not start again until an import into this folder.
+ * There is one exception: the operator can start a node whose folder was exported, because this node refuses to sign.
  * All other values of `Content.era` are numbers of moves of the delegate.
  */
 const NEVER = -1;

@@ -5,8 +5,8 @@ import type { Schedule } from './schedule.ts';
 import { RecordsWorld } from './world.ts';
 
 /**
- * Number of slots for which one node runs without faults after the acts of a schedule. The network has only four
- * delegates, so each wait of this node before a signature ends within this number of slots.
+ * Maximum number of slots for which one node runs without faults after the acts of a schedule. The network has only
+ * four delegates, so each wait of this node before a signature ends within this number of slots.
  */
 const ALONE_SLOTS = 80;
 
@@ -16,9 +16,10 @@ export interface RecordsResult {
   readonly violation: string | undefined;
   /**
    * How the schedule ended. Without a violation, the text is one of three: `signs` (the delegate signed again),
-   * `FORGING_MOVED` (the node does not sign, because its record was exported), or `off` (no node runs, because each
-   * folder on the delegate's present machine must stay off until the operator imports a record into it). After a
-   * violation, the text is `contradiction`, `signs`, or the reason why the delegate did not sign.
+   * `FORGING_MOVED` (the node does not sign, because its record was exported), or `off` (no node signs: each folder on
+   * the delegate's present machine must stay off until the operator imports a record into it; only the nodes of
+   * exported folders can run, and they refuse to sign). After a violation, the text is `contradiction`, `signs`, or the
+   * reason why the delegate did not sign.
    */
   readonly end: string;
 }
