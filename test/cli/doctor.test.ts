@@ -213,6 +213,7 @@ const nodeFaults: Partial<Record<FaultCode, Record<string, Untyped>>> = {
       { publicKey: KEY, forging: true, waiting: { code: 'FORGING_ELSEWHERE', reason: 'block 7 was not signed here' } },
     ],
   },
+  DELEGATE_SIGNS_TWICE: decided('chain', 'BLOCK_DOUBLE_FORGING', { height: 1000, slot: 9_990, delegate: KEY }, 1),
   CLOCKS_DIFFER: status({ clocksDiffer: { peer: '20.0.0.1:5000', offsetMs: 4_000 } }),
   READERS_FAIL: status({ readers: { wanted: 2, restarts: 9, each: [READER] } }),
   CLOCK_BEHIND_TIP: decided('forge', 'CLOCK_BEHIND_TIP', { height: 1000, reason: 'it was set back' }, 1),
@@ -403,6 +404,14 @@ test.serial('refused blocks up to the tip are not a fault, because anybody can i
   t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...passed })), []);
   const twice = ['chain', 'BLOCK_DOUBLE_FORGING', { height: 1001 }] as const;
   t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...decidedInTurn([twice, twice, twice]) })), []);
+});
+
+test.serial('two blocks for one slot are a fault only if the delegate forges on this node', async (t) => {
+  const twice = (delegate: string): object => decidedInTurn([['chain', 'BLOCK_DOUBLE_FORGING', { delegate }]]);
+  const off = { 'node/status/forging': [{ publicKey: KEY, forging: false }] };
+  t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...twice(KEY) })), ['DELEGATE_SIGNS_TWICE']);
+  t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...twice('cd'.repeat(32)) })), []);
+  t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...twice(KEY), ...off })), ['FORGING_OFF']);
 });
 
 test.serial('the evidence for undelivered alerts says when the node counted the events', async (t) => {

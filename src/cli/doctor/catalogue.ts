@@ -162,6 +162,10 @@ export const FAULTS = {
     'A delegate of this node has signed blocks on another node, or its signing record was exported.',
     'Enable the delegate on one machine only. Move the delegate with `bloomery forging export` and `import`.',
   ),
+  DELEGATE_SIGNS_TWICE: error(
+    'A delegate of this node has signed two different blocks for one slot: one on this node, and one on another node.',
+    'Switch forging off for the delegate on one of the two nodes at once (`bloomery forging disable`), or stop one node.',
+  ),
   SLOTS_MISSED: error(
     'The delegates of this node miss slots.',
     'The evidence contains the reason. `bloomery why missed SLOT` explains a single slot.',

@@ -40,6 +40,7 @@ const SYNC_PROGRESSES: ReadonlySet<string> = new Set(['SYNC_STARTED', 'SYNC_ENDE
 const WRITE_FAILURES: ReadonlySet<unknown> = new Set(['STORE_WRITE_FAILED', 'JOURNAL_WRITE_FAILED']);
 const TAKEN_OVER: ReadonlySet<unknown> = new Set(['STORE_TAKEN_OVER', 'JOURNAL_TAKEN_OVER']);
 const STORE_RECOVERED = 'STORE_RECOVERED';
+const DOUBLE_FORGING = 'BLOCK_DOUBLE_FORGING';
 /**
  * If a receiver of notifications has failed for this number of milliseconds, the doctor reports a fault. A restart of a
  * receiver takes less time.
@@ -76,6 +77,12 @@ export function judgeDiagnostics(seen: NodeAnswers): readonly Finding[] {
     'MACHINE_TOO_SLOW',
     ownRecent.filter(({ code }) => code === 'FORGING_SLOT_SLEPT'),
     own.timesMin,
+  );
+  const enabled = new Set(seen.forging.filter(({ forging }) => forging).map(({ publicKey }) => publicKey));
+  addFinding(
+    'DELEGATE_SIGNS_TWICE',
+    of(({ code, fields }) => code === DOUBLE_FORGING && enabled.has(String(fields['delegate']))),
+    1,
   );
   addFinding('SLOTS_MISSED', ownRecent.filter(isMissedSlot), own.timesMin);
   const downloaded = recent.find(isDownloaded)?.number ?? 0;
@@ -146,7 +153,7 @@ function isFailedDownload(diagnostic: DiagnosticState): boolean {
 
 /** True for a diagnostic of a refused block. `BLOCK_DOUBLE_FORGING` is a report about a delegate, not a refusal. */
 function isRefusedBlock({ module, code }: DiagnosticState): boolean {
-  return (module === 'chain' || module === 'sync') && code.startsWith('BLOCK_') && code !== 'BLOCK_DOUBLE_FORGING';
+  return (module === 'chain' || module === 'sync') && code.startsWith('BLOCK_') && code !== DOUBLE_FORGING;
 }
 
 /**
