@@ -73,7 +73,7 @@ export interface BlockGossipDependencies {
 export class BlockGossip {
   readonly #dependencies: BlockGossipDependencies;
   readonly #sender: BlockSender;
-  /** Ids of blocks that this node has forged or imported. */
+  /** Ids of blocks that this node has forged, or has applied from gossip. Blocks of a sync are not in this map. */
   readonly #seenBlocks = new LruMap<BlockId, true>(SEEN_BLOCKS_MAX);
   /**
    * Digests of the headers of two kinds of blocks: blocks that the node ignored (fork choice reads only the header),

@@ -164,7 +164,7 @@ export const FAULTS = {
   ),
   DELEGATE_SIGNS_TWICE: error(
     'A delegate of this node has signed two different blocks for one slot: one on this node, and one on another node.',
-    'Switch forging off for the delegate on one of the two nodes at once (`bloomery forging disable`), or stop one node.',
+    'Disable the delegate on one of the two nodes at once, or stop one of the nodes.',
   ),
   SLOTS_MISSED: error(
     'The delegates of this node miss slots.',
