@@ -406,7 +406,7 @@ test.serial('refused blocks up to the tip are not a fault, because anybody can i
   t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...decidedInTurn([twice, twice, twice]) })), []);
 });
 
-test.serial('two blocks for one slot are a fault only if the delegate forges on this node', async (t) => {
+test.serial('two blocks with the same parent are a fault only if their delegate is enabled on this node', async (t) => {
   const twice = (delegate: string): object => decidedInTurn([['chain', 'BLOCK_DOUBLE_FORGING', { delegate }]]);
   const off = { 'node/status/forging': [{ publicKey: KEY, forging: false }] };
   t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...twice(KEY) })), ['DELEGATE_SIGNS_TWICE']);

@@ -163,8 +163,8 @@ export const FAULTS = {
     'Enable the delegate on one machine only. Move the delegate with `bloomery forging export` and `import`.',
   ),
   DELEGATE_SIGNS_TWICE: error(
-    'A delegate of this node has signed two different blocks for one slot: one on this node, and one on another node.',
-    'Disable the delegate on one of the two nodes at once, or stop one of the nodes.',
+    'A delegate that is enabled on this node has signed two blocks with the same parent: two nodes sign for it.',
+    'Let only one node sign for the delegate: disable the delegate on all other nodes at once, or stop these nodes.',
   ),
   SLOTS_MISSED: error(
     'The delegates of this node miss slots.',

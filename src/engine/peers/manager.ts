@@ -282,9 +282,9 @@ export class PeerManager {
   }
 
   /**
-   * Gives a peer the penalty for an offence that the engine found in a message, an answer or the requests of the peer.
-   * Named peers lose no points for such an offence. This method is not for a `PeerOffence` that the engine throws while
-   * the engine answers a request. The transport reports a `PeerOffence` to `PeerScoring.report`.
+   * Gives a peer the penalty for an offence that the engine found in a message or an answer of the peer. Named peers
+   * lose no points for such an offence. This method is not for a `PeerOffence` that the engine throws while the engine
+   * answers a request. The transport reports a `PeerOffence` to `PeerScoring.report`.
    *
    * @param code any rejection code; a code that is not an offence costs no points
    */
