@@ -9,6 +9,7 @@ import { systemClock } from '../../../src/node/system.ts';
 import { startOf } from '../../../src/store/disk/process-start.ts';
 import { temporaryFolder } from '../../support/network-folder.ts';
 import { freePortRanges } from '../../support/ports.ts';
+import { waitFor } from '../../support/devnet.ts';
 import { readerPidsOf } from '../../support/reader-pids.ts';
 import { startOneNode } from '../../support/one-node.ts';
 
@@ -32,7 +33,9 @@ test('a node starts again while a paused reader of its killed process still hold
   const second = await startOneNode(t, options);
   t.is((await fetch(`${second.url}/api/node/constants`)).status, 200);
   t.true([undefined, 'ended'].includes(startOf(paused)), 'the paused reader was killed, reaped or not');
-  t.is(notesIn(join(options.dataDir, 'devnet')).length, 2, 'the notes are those of the new readers');
+  // The first reader answers requests before the node starts the second reader.
+  const notes = async (): Promise<boolean> => Promise.resolve(notesIn(join(options.dataDir, 'devnet')).length === 2);
+  await waitFor('the notes of the two new readers, and no others', notes, 60_000);
   second.process.kill('SIGTERM');
   await second.ended;
   t.deepEqual(notesIn(join(options.dataDir, 'devnet')), []);
