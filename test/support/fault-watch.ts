@@ -57,7 +57,9 @@ const OF_OWN_BRANCH: ReadonlySet<string> = new Set<FaultCode>(['SYNC_FAILS']);
  * blocks that a node with a slow clock refuses, see `test/engine/sync/synchronizer.test.ts` and
  * `test/cli/doctor.test.ts`. The doctor reports undelivered alerts only after deliveries have failed for a minute
  * (`test/node/notify`, `test/cli/doctor.test.ts`). The doctor reports `NODE_UNCHECKED` if it does not know the address
- * of the node. No node process can cause this fault, so `test/cli/doctor.test.ts` covers it.
+ * of the node. No node process can cause this fault, so `test/cli/doctor.test.ts` covers it. `DELEGATE_SIGNS_TWICE`
+ * needs two nodes that sign at the same moment, before one of them receives the block of the other. For this fault, see
+ * `test/engine/chain/block-importer.test.ts` and `test/cli/doctor.test.ts`.
  */
 const OF_OTHER_TESTS: ReadonlySet<string> = new Set<FaultCode>([
   'BLOCKS_OF_FUTURE',
@@ -66,6 +68,7 @@ const OF_OTHER_TESTS: ReadonlySet<string> = new Set<FaultCode>([
   'CLOCK_SET',
   'ALERTS_UNDELIVERED',
   'NODE_UNCHECKED',
+  'DELEGATE_SIGNS_TWICE',
 ]);
 
 export class FaultWatch {

@@ -103,12 +103,17 @@ test('a delegate that signed once is not accused of double forging', async (t) =
   const maker = new ChainMaker();
   const tip = maker.forge();
   const logged: string[] = [];
-  const { importer } = await countingChain(maker, tip.timestamp, (code) => logged.push(code));
+  const delegates: unknown[] = [];
+  const { importer } = await countingChain(maker, tip.timestamp, (code, _level, fields) => {
+    logged.push(code);
+    if (code === 'BLOCK_DOUBLE_FORGING') delegates.push(fields?.['delegate']);
+  });
   const twin = signBlock(tip, { timestamp: tip.timestamp + 1 }, ownerOf(maker, tip));
   t.is(await outcomeOf(importer, { ...twin, id: '5', blockSignature: '00'.repeat(64) }), 'BLOCK_SIGNATURE_INVALID');
   t.deepEqual(logged, ['BLOCK_SIGNATURE_INVALID']);
   t.is(await outcomeOf(importer, twin), 'ignored');
   t.deepEqual(logged, ['BLOCK_SIGNATURE_INVALID', 'BLOCK_DOUBLE_FORGING']);
+  t.deepEqual(delegates, [tip.generatorPublicKey], 'the doctor reads this field');
 });
 
 test('no transaction is checked in a block whose slot has not come', async (t) => {
