@@ -31,7 +31,7 @@ const OTHER_ENDING_SIGNALS = [
 ] as const satisfies readonly NodeJS.Signals[];
 
 export interface StopRequest {
-  /** What caused the stop: the name of a signal, or the text `the end of its supervisor`. */
+  /** The cause of the stop: the name of a signal, or the text `the end of its supervisor`. */
   readonly by: string;
   /**
    * Exit code with which the program ends if this stop is orderly: no error occurs, the stop ends in time, and no
